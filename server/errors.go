@@ -1,0 +1,81 @@
+package server
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"example.com/mcp-cart/handles"
+	"example.com/mcp-cart/store"
+)
+
+// A toolError is an error for the model to read: a tool result with isError. It
+// says what to do next and never repeats what was sent.
+type toolError struct {
+	reason string // for the log and the metrics
+	text   string
+}
+
+func (e *toolError) Error() string { return e.text }
+
+func toolErrorf(format string, args ...any) error {
+	return &toolError{reason: "arguments", text: fmt.Sprintf(format, args...)}
+}
+
+// shown is the closed list of what a tool may tell about an error. Whatever is
+// not on it is an internal error: its text goes to the log and nowhere else.
+// A cart that never existed, one of somebody else and a discarded one are one
+// error in the store already, so they cannot be told apart here.
+var shown = []struct {
+	err    error
+	reason string
+	text   string
+}{
+	{handles.ErrMalformed, "handle_form", "that is not a handle of this kind: it was mistyped or made up. Copy it exactly as a tool returned it; cart_list and order_list show yours"},
+	{store.ErrUnknown, "unknown", "there is nothing of yours under this handle: cart_list shows your carts, order_list your orders, cart_create makes a new cart"},
+	{store.ErrExpired, "expired", "this cart has expired: make a new one with cart_create"},
+	{store.ErrUnknownProduct, "unknown_product", "there is no such product: product_search shows what can be bought, use its sku exactly"},
+	{store.ErrQuota, "quota", "you have as many open carts as one user may have: use one of cart_list, or free one with cart_discard"},
+	{store.ErrTooManyLines, "lines", "this cart has as many lines as a cart may have: remove one with quantity 0, or use another cart"},
+	{store.ErrMixedCurrency, "currency", "this product is sold in another currency than the rest of the cart: put it into a cart of its own"},
+	{store.ErrInvalidText, "text", "an argument contains a character that cannot be stored: send plain text"},
+	{store.ErrBusy, "busy", "the server is busy: wait a moment and make the same call again, it is safe to repeat"},
+	{store.ErrUnavailable, "unavailable", "the server cannot reach its data right now: wait a moment and make the same call again, it is safe to repeat"},
+}
+
+// present turns a tool's error into what the client sees. It is the one place
+// where a tool's failure is logged.
+func (s *Server) present(ctx context.Context, t *tool, err error) (*mcp.CallToolResult, error) {
+	var refused *refusal
+	if errors.As(err, &refused) {
+		return nil, refused
+	}
+	te := describe(err)
+	if te == nil {
+		return nil, fmt.Errorf("tool %s: %w", t.name, err)
+	}
+	note(ctx, te.reason, err)
+	return &mcp.CallToolResult{
+		Content: []mcp.Content{&mcp.TextContent{Text: te.text}},
+		IsError: true,
+	}, nil
+}
+
+func describe(err error) *toolError {
+	var own *toolError
+	if errors.As(err, &own) {
+		return own
+	}
+	var ordered *store.OrderedError
+	if errors.As(err, &ordered) {
+		return &toolError{"ordered", "this cart was already ordered, as " + ordered.OrderID.Reveal() + ": order_get shows the order. Do not order it again"}
+	}
+	for _, s := range shown {
+		if errors.Is(err, s.err) {
+			return &toolError{s.reason, s.text}
+		}
+	}
+	return nil
+}

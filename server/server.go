@@ -1,0 +1,228 @@
+// Package server is the HTTP surface of mcp-cart: what a request passes before
+// it reaches a tool, and the tools.
+//
+// Start reading here, with [New] and [Server.Handler]. A request to /mcp goes
+//
+//	front door (hosts.go, cors.go)   Origin, Host, CORS, method
+//	authenticate (access.go)         the bearer token, then the rate limit
+//	receive, admit (gate*.go)        size, strict JSON, headers equal to body
+//	authorize (access.go)            the scopes of the tool that the body names
+//	serve (answer.go)                one exchange with the SDK (transport.go)
+//	handler (tool.go)                arguments, the tool, its errors (errors.go)
+//
+// Its laws: nothing about a client is kept between two requests; identity comes
+// from the verified token alone; and what is not on a closed list of outward
+// errors leaves as "internal error" with a correlation id.
+package server
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"net/url"
+	"slices"
+	"time"
+
+	"github.com/go-chi/chi/v5"
+	"github.com/go-chi/httprate"
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+	"github.com/prometheus/client_golang/prometheus"
+
+	"example.com/mcp-cart/auth"
+	"example.com/mcp-cart/store"
+)
+
+// Config is everything a server needs. New checks it.
+type Config struct {
+	// Resource is the canonical URL of this server's MCP endpoint: the audience
+	// of its tokens, and what its metadata says (RFC 8707, RFC 9728).
+	Resource string
+	// Issuers are the authorization servers, as the metadata lists them.
+	Issuers  []auth.Issuer
+	Verifier *auth.Verifier
+	Store    *store.Postgres
+
+	// AllowedOrigins are the browser origins that may call; none by default.
+	AllowedOrigins []string
+	// AllowedHosts are the Host values served, "host" for any port or
+	// "host:port". By default that of Resource and the loopback names.
+	AllowedHosts []string
+	// ModernOnly turns clients away that open with initialize.
+	ModernOnly bool
+	// RateLimit allows 10 times as many calls in any 10 s, per user and replica.
+	RateLimit int
+
+	Log     *slog.Logger
+	Metrics prometheus.Registerer
+	Version string
+}
+
+// A Server answers MCP requests. It keeps nothing between two of them but
+// counters.
+type Server struct {
+	cfg        Config
+	store      *store.Postgres
+	log        *slog.Logger
+	metrics    *metrics
+	sdk        *mcp.Server
+	tools      map[string]*tool
+	gate       *gate
+	origins    originList
+	hosts      *hostList
+	challenges auth.Challenges
+	metadata   http.Handler
+	limiter    *httprate.RateLimiter
+}
+
+// New makes a server with the tools of this package.
+func New(cfg Config) (*Server, error) {
+	if cfg.Store == nil {
+		return nil, errors.New("server: no store")
+	}
+	s, err := newServer(cfg)
+	if err != nil {
+		return nil, err
+	}
+	return s, s.open(slices.Concat(s.catalogTools(), s.cartTools()), nil)
+}
+
+// newServer makes everything except the tools and the gate, which is made of
+// them.
+func newServer(cfg Config) (*Server, error) {
+	if cfg.Verifier == nil || cfg.Log == nil || cfg.Metrics == nil {
+		return nil, errors.New("server: verifier, log and metrics are needed")
+	}
+	if cfg.RateLimit < 1 {
+		return nil, errors.New("server: the rate limit must be positive")
+	}
+	s := &Server{cfg: cfg, store: cfg.Store, log: cfg.Log, tools: map[string]*tool{}, limiter: newLimiter(cfg.RateLimit)}
+	resource, err := url.Parse(cfg.Resource)
+	if err != nil {
+		return nil, fmt.Errorf("server: resource: %w", err)
+	}
+	if len(cfg.AllowedHosts) == 0 {
+		cfg.AllowedHosts = []string{resource.Host, "localhost", "127.0.0.1", "[::1]"}
+	}
+	if s.hosts, err = newHostList(cfg.AllowedHosts); err != nil {
+		return nil, fmt.Errorf("server: %w", err)
+	}
+	if s.origins, err = newOriginList(cfg.AllowedOrigins); err != nil {
+		return nil, fmt.Errorf("server: %w", err)
+	}
+	if s.challenges, err = auth.NewChallenges(cfg.Resource); err != nil {
+		return nil, fmt.Errorf("server: %w", err)
+	}
+	if s.metrics, err = newMetrics(cfg.Metrics); err != nil {
+		return nil, fmt.Errorf("server: %w", err)
+	}
+	return s, nil
+}
+
+// open puts the tools in place and the gate before them. More than tools can be
+// added to the SDK's server by extend.
+func (s *Server) open(tools []tool, extend func(*mcp.Server, *gateConfig)) error {
+	config := gateConfig{modernOnly: s.cfg.ModernOnly, knownTool: func(name string) bool { return s.tools[name] != nil }}
+	s.sdk = s.newSDK()
+	if err := s.register(tools); err != nil {
+		return fmt.Errorf("server: %w", err)
+	}
+	if extend != nil {
+		extend(s.sdk, &config)
+	}
+	gate, err := newGate(config)
+	if err != nil {
+		return fmt.Errorf("server: %w", err)
+	}
+	s.gate = gate
+	document, err := auth.NewMetadata(s.cfg.Resource, "mcp-cart", s.cfg.Issuers, s.scopes())
+	if err != nil {
+		return fmt.Errorf("server: %w", err)
+	}
+	s.metadata, err = auth.MetadataHandler(document)
+	return err
+}
+
+// Handler routes requests.
+func (s *Server) Handler() (http.Handler, error) {
+	resource, err := url.Parse(s.cfg.Resource)
+	if err != nil {
+		return nil, err
+	}
+	metadataPath, err := auth.MetadataPath(s.cfg.Resource)
+	if err != nil {
+		return nil, err
+	}
+	r := chi.NewRouter()
+	r.Get("/healthz", func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusOK) })
+	r.Get("/readyz", s.readyz)
+	for _, path := range slices.Compact([]string{metadataPath, auth.RootMetadataPath}) {
+		r.Handle(path, s.hosts.checkHost(s.metadata))
+	}
+	mcp := s.withTrace(frontDoor(s.origins, s.hosts, onlyPOST(http.HandlerFunc(s.mcp))))
+	r.Handle(resource.Path, mcp)
+	return r, nil
+}
+
+// mcp is the path of every message.
+func (s *Server) mcp(w http.ResponseWriter, r *http.Request) {
+	principal, refused := s.authenticate(r)
+	if refused != nil {
+		s.refuse(w, r, refused)
+		return
+	}
+	if refused := s.limit(w, r, principal); refused != nil {
+		s.refuse(w, r, refused)
+		return
+	}
+	body, refused := receive(w, r)
+	if refused != nil {
+		s.refuse(w, r, refused)
+		return
+	}
+	c, refused := s.gate.admit(r.Header, body)
+	if refused != nil {
+		s.refuse(w, r, refused)
+		return
+	}
+	traceFrom(r.Context()).admit(c)
+	if c.notification {
+		w.WriteHeader(http.StatusAccepted)
+		return
+	}
+	if refused := s.authorize(c, principal); refused != nil {
+		s.refuse(w, r, refused)
+		return
+	}
+	s.serve(w, r, c, caller{Principal: principal, call: c})
+}
+
+func (s *Server) refuse(w http.ResponseWriter, r *http.Request, refused *refusal) {
+	note(r.Context(), refused.reason, refused.cause)
+	refused.write(w)
+}
+
+// Ready says what is missing before calls can be served, or nil.
+func (s *Server) Ready(ctx context.Context) error {
+	if err := s.cfg.Verifier.Ready(); err != nil {
+		return fmt.Errorf("issuer keys: %w", err)
+	}
+	if err := s.store.CheckSchema(ctx); err != nil {
+		return fmt.Errorf("database: %w", err)
+	}
+	return nil
+}
+
+// readyz tells a load balancer yes or no. The reason is on the metrics port and
+// in the log, for operators.
+func (s *Server) readyz(w http.ResponseWriter, r *http.Request) {
+	ctx, cancel := context.WithTimeout(r.Context(), 2*time.Second)
+	defer cancel()
+	if err := s.Ready(ctx); err != nil {
+		s.log.WarnContext(ctx, "not ready", "err", err)
+		w.WriteHeader(http.StatusServiceUnavailable)
+		return
+	}
+	w.WriteHeader(http.StatusOK)
+}

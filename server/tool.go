@@ -1,0 +1,132 @@
+package server
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"example.com/mcp-cart/auth"
+)
+
+// A tool is one row of the table that everything reads: the gate (is it known,
+// which scopes does it need), tools/list, the wrapper around each call, and the
+// test that compares the README with the code.
+type tool struct {
+	name        string
+	title       string
+	description string
+	scopes      []string // all of them are needed
+	input       string   // JSON Schema, closed and bounded
+	output      string   // JSON Schema of the structured result
+	effect      effect
+
+	args *argSchema
+	run  func(context.Context, caller, *argSchema, json.RawMessage) (any, error)
+}
+
+// An effect is what a tool does to the world, as its annotations tell the
+// client. Every tool works on this server's own data alone, so openWorldHint is
+// always false.
+type effect struct {
+	readOnly, destructive, idempotent bool
+}
+
+var (
+	reads   = effect{readOnly: true, idempotent: true}
+	adds    = effect{}                                    // something new with every call
+	sets    = effect{idempotent: true, destructive: true} // overwrites; repeating changes nothing more
+	commits = effect{destructive: true}
+)
+
+// A caller is who makes a call, and the call as it passed the gate. Identity
+// comes from the verified token alone.
+type caller struct {
+	auth.Principal
+	call *call
+}
+
+// define completes a row with the function that runs it. A is the type of its
+// arguments; the result is marshalled as the structured content.
+func define[A any](t tool, run func(context.Context, caller, A) (any, error)) tool {
+	t.run = func(ctx context.Context, who caller, schema *argSchema, raw json.RawMessage) (any, error) {
+		var args A
+		if err := schema.decode(raw, &args); err != nil {
+			return nil, err
+		}
+		return run(ctx, who, args)
+	}
+	return t
+}
+
+// register adds the tools to the SDK's server and returns them by name.
+func (s *Server) register(tools []tool) error {
+	for i := range tools {
+		t := &tools[i]
+		if len(t.scopes) == 0 {
+			return fmt.Errorf("tool %s: no scope, so nobody may call it", t.name)
+		}
+		args, err := parseArgSchema(t.input)
+		if err != nil {
+			return fmt.Errorf("tool %s: %w", t.name, err)
+		}
+		t.args = args
+		s.tools[t.name] = t
+		s.sdk.AddTool(t.declaration(), s.handler(t))
+	}
+	return nil
+}
+
+func (t *tool) declaration() *mcp.Tool {
+	no := false
+	return &mcp.Tool{
+		Name:         t.name,
+		Title:        t.title,
+		Description:  t.description,
+		InputSchema:  json.RawMessage(t.input),
+		OutputSchema: json.RawMessage(t.output),
+		Annotations: &mcp.ToolAnnotations{
+			ReadOnlyHint:    t.effect.readOnly,
+			DestructiveHint: &t.effect.destructive,
+			IdempotentHint:  t.effect.idempotent,
+			OpenWorldHint:   &no,
+		},
+	}
+}
+
+// handler is the wrapper around every tool. The gate has already compared the
+// token's scopes with the tool named in the body; they are compared again here,
+// where the effect is, so that no other way to this tool can forget it.
+func (s *Server) handler(t *tool) mcp.ToolHandler {
+	return func(ctx context.Context, req *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
+		who, ok := callerFrom(ctx)
+		if !ok {
+			return nil, fmt.Errorf("tool %s: called without a caller", t.name)
+		}
+		if missing := who.Scopes.Missing(t.scopes...); len(missing) > 0 {
+			return nil, fmt.Errorf("tool %s: reached without its scopes", t.name)
+		}
+		out, err := t.run(ctx, who, t.args, req.Params.Arguments)
+		if err != nil {
+			return s.present(ctx, t, err)
+		}
+		return result(out)
+	}
+}
+
+// result is a tool's answer: the structured content, and the same JSON again as
+// text for clients that read only that (specification, server/tools).
+func result(out any) (*mcp.CallToolResult, error) {
+	if ready, ok := out.(*mcp.CallToolResult); ok {
+		return ready, nil
+	}
+	text, err := json.Marshal(out)
+	if err != nil {
+		return nil, fmt.Errorf("marshal result: %w", err)
+	}
+	return &mcp.CallToolResult{
+		Content:           []mcp.Content{&mcp.TextContent{Text: string(text)}},
+		StructuredContent: json.RawMessage(text),
+	}, nil
+}

@@ -1,0 +1,125 @@
+package storetest
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"time"
+
+	"example.com/mcp-cart/migrations"
+	"example.com/mcp-cart/store"
+	"github.com/jackc/pgx/v5"
+)
+
+func testSchema(t *testing.T, fresh func(testing.TB) string) {
+	url := fresh(t)
+	latest, err := migrations.Latest()
+	if err != nil {
+		t.Fatal(err)
+	}
+	p, err := store.Open(t.Context(), url)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(p.Close)
+	t.Run("an empty database does not fit", func(t *testing.T) {
+		if err := p.CheckSchema(t.Context()); !errors.Is(err, store.ErrSchema) {
+			t.Errorf("CheckSchema = %v, want ErrSchema", err)
+		}
+	})
+	t.Run("four replicas that migrate at once all succeed", func(t *testing.T) {
+		applied := make([][]int64, 4)
+		parallel(t, len(applied), func(i int) error {
+			var err error
+			applied[i], err = store.Migrate(t.Context(), url)
+			return err
+		})
+		total := 0
+		for _, versions := range applied {
+			total += len(versions)
+		}
+		if total != int(latest) {
+			t.Errorf("they applied %v, want each of %d migrations once", applied, latest)
+		}
+		if err := p.CheckSchema(t.Context()); err != nil {
+			t.Errorf("CheckSchema = %v", err)
+		}
+	})
+	t.Run("a store opened before the migration works after it", func(t *testing.T) {
+		key := newKey(newUser())
+		if _, err := p.CreateCart(t.Context(), key); err != nil {
+			t.Errorf("CreateCart = %v", err)
+		}
+	})
+	conn, err := pgx.Connect(t.Context(), url)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = conn.Close(context.Background()) })
+	exec := func(t *testing.T, sql string, args ...any) {
+		t.Helper()
+		if _, err := conn.Exec(t.Context(), sql, args...); err != nil {
+			t.Fatalf("%s: %v", sql, err)
+		}
+	}
+	t.Run("a newer schema fits", func(t *testing.T) {
+		exec(t, `INSERT INTO goose_db_version (version_id, is_applied) VALUES ($1, true)`, latest+1)
+		if err := p.CheckSchema(t.Context()); err != nil {
+			t.Errorf("CheckSchema = %v", err)
+		}
+		exec(t, `DELETE FROM goose_db_version WHERE version_id > $1`, latest)
+	})
+	t.Run("a column more disturbs nobody", func(t *testing.T) {
+		key := newKey(newUser())
+		if _, err := p.CreateCart(t.Context(), key); err != nil {
+			t.Fatal(err)
+		}
+		exec(t, `ALTER TABLE carts ADD COLUMN later text`)
+		exec(t, `ALTER TABLE products ADD COLUMN later text`)
+		for _, call := range cartCalls() {
+			if err := call.do(t.Context(), p, key); err != nil && !errors.Is(err, store.ErrUnknownProduct) {
+				t.Errorf("%s = %v", call.name, err)
+			}
+		}
+	})
+	t.Run("a changed column costs a connection one busy answer", func(t *testing.T) {
+		search := func() error { _, err := p.SearchProducts(t.Context(), "", "", 1); return err }
+		exec(t, `ALTER TABLE products ALTER COLUMN name TYPE varchar`)
+		if err := search(); err != nil && !errors.Is(err, store.ErrBusy) {
+			t.Errorf("SearchProducts = %v, want ErrBusy or nothing", err)
+		}
+		if err := search(); err != nil {
+			t.Errorf("the second SearchProducts = %v", err)
+		}
+	})
+	t.Run("an older schema does not fit", func(t *testing.T) {
+		exec(t, `DELETE FROM goose_db_version WHERE version_id = $1`, latest)
+		if err := p.CheckSchema(t.Context()); !errors.Is(err, store.ErrSchema) {
+			t.Errorf("CheckSchema = %v, want ErrSchema", err)
+		}
+	})
+}
+
+func testTimeZone(t *testing.T, fresh func(testing.TB) string) {
+	s := newSuite(t, fresh)
+	key := s.newCart(t)
+	// Where days have 23, 24 and 25 hours, and where it is tomorrow already.
+	for _, zone := range []string{"America/New_York", "Pacific/Kiritimati", "UTC"} {
+		t.Run(zone, func(t *testing.T) {
+			s.exec(t, `ALTER DATABASE `+ask[string](t, s, `SELECT quote_ident(current_database())`)+` SET timezone = '`+zone+`'`)
+			p := s.open(t, "")
+			s.update(t, key, `created_at = clock_timestamp() - interval '150 hours', expires_at = clock_timestamp() + interval '1 hour'`)
+			cart, err := p.SetItem(t.Context(), key, "T-001", 1)
+			if err != nil || cart.ExpiresAt.Sub(cart.CreatedAt) != 168*time.Hour {
+				t.Errorf("SetItem = %v: the cart lives %v, want 168h", err, cart.ExpiresAt.Sub(cart.CreatedAt))
+			}
+			fresh, err := p.CreateCart(t.Context(), newKey(newUser()))
+			if err != nil || fresh.ExpiresAt.Sub(fresh.CreatedAt) != 24*time.Hour {
+				t.Errorf("CreateCart = %v: the cart lives %v, want 24h", err, fresh.ExpiresAt.Sub(fresh.CreatedAt))
+			}
+			if age := time.Since(fresh.CreatedAt); age < -time.Minute || age > time.Minute {
+				t.Errorf("a new cart is %v old", age)
+			}
+		})
+	}
+}
