@@ -1,6 +1,7 @@
 package auth_test
 
 import (
+	"bytes"
 	"encoding/json"
 	"net/http"
 	"net/http/httptest"
@@ -8,6 +9,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 
@@ -111,4 +113,36 @@ func TestJWKSURLNeedsNoDiscovery(t *testing.T) {
 	if want := []string{"https://keys.example/jwks"}; !slices.Equal(server.asked, want) {
 		t.Errorf("asked for %q, want %q", server.asked, want)
 	}
+}
+
+// endless is a body that never ends, and counts what was read of it.
+type endless struct{ read atomic.Int64 }
+
+func (e *endless) Read(p []byte) (int, error) {
+	e.read.Add(int64(len(p)))
+	return copy(p, bytes.Repeat([]byte(" "), len(p))), nil
+}
+
+func (e *endless) Close() error { return nil }
+
+func (e *endless) RoundTrip(*http.Request) (*http.Response, error) {
+	return &http.Response{StatusCode: http.StatusOK, Body: e}, nil
+}
+
+func TestEndlessAnswerIsCutOff(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		body := &endless{}
+		cfg := auth.Config{
+			Issuers:  []auth.Issuer{{URL: "https://as.example", JWKSURL: "https://as.example/jwks"}},
+			Resource: authtest.Audience, HTTPClient: &http.Client{Transport: body},
+		}
+		run(t, cfg, func(v *auth.Verifier) {
+			if v.Ready() == nil {
+				t.Error("Ready = nil, want an error")
+			}
+			if n := body.read.Load(); n == 0 || n > 1<<20 {
+				t.Errorf("bytes read = %d, want some and less than a megabyte", n)
+			}
+		})
+	})
 }

@@ -19,9 +19,9 @@ const (
 	fixedHeader  = `{"alg":"ES256","kid":"key-1","typ":"at+jwt"}`
 	fixedPayload = `{"iss":"https://as.example","sub":"alice","aud":"http://127.0.0.1:8080/mcp","client_id":"c","scope":"cart","exp":9999999999}`
 
-	// committedToken is the token of a seed in testdata: another signature of
-	// the same text by the same key, since ECDSA signs differently each time.
-	committedToken = "eyJhbGciOiJFUzI1NiIsImtpZCI6ImtleS0xIiwidHlwIjoiYXQrand0In0.eyJpc3MiOiJodHRwczovL2FzLmV4YW1wbGUiLCJzdWIiOiJhbGljZSIsImF1ZCI6Imh0dHA6Ly8xMjcuMC4wLjE6ODA4MC9tY3AiLCJjbGllbnRfaWQiOiJjIiwic2NvcGUiOiJjYXJ0IiwiZXhwIjo5OTk5OTk5OTk5fQ.P5KpiEPXkEM9sKjER5MY1Bl7rJnjVTq6uhQYWHho7UdH-A7uS_SOJKf5TiR_pctyk8sPlt3kvd6BOLEa3ZQcsg"
+	// signedToken is written down because ECDSA signs differently each time,
+	// and every process that fuzzes must know the one good text.
+	signedToken = "eyJhbGciOiJFUzI1NiIsImtpZCI6ImtleS0xIiwidHlwIjoiYXQrand0In0.eyJpc3MiOiJodHRwczovL2FzLmV4YW1wbGUiLCJzdWIiOiJhbGljZSIsImF1ZCI6Imh0dHA6Ly8xMjcuMC4wLjE6ODA4MC9tY3AiLCJjbGllbnRfaWQiOiJjIiwic2NvcGUiOiJjYXJ0IiwiZXhwIjo5OTk5OTk5OTk5fQ.P5KpiEPXkEM9sKjER5MY1Bl7rJnjVTq6uhQYWHho7UdH-A7uS_SOJKf5TiR_pctyk8sPlt3kvd6BOLEa3ZQcsg"
 )
 
 // fixedKey is the same in every run, so that a token that was found once stays signed.
@@ -48,17 +48,15 @@ func fixedVerifier(t testing.TB) *auth.Verifier {
 // that very text is ever accepted.
 func FuzzVerifyAcceptsOnlyWhatWasSigned(f *testing.F) {
 	verifier := fixedVerifier(f)
-	signed := authtest.SignText(fixedKey(f), fixedHeader, fixedPayload)
-	if _, err := verifier.Verify(f.Context(), signed); err != nil {
+	if _, err := verifier.Verify(f.Context(), signedToken); err != nil {
 		f.Fatalf("Verify of the signed token = %v, want a principal", err)
 	}
-	f.Add(signed)
-	f.Add(signed + "=")
+	f.Add(signedToken)
+	f.Add(signedToken + "=")
 	f.Add("..")
-	allowed := []string{signed, committedToken}
 	f.Fuzz(func(t *testing.T, token string) {
 		p, err := verifier.Verify(t.Context(), token)
-		if err == nil && !slices.Contains(allowed, token) {
+		if err == nil && token != signedToken {
 			t.Errorf("Verify(%q) = %v, want an error: nobody signed it", token, p)
 		}
 		if err != nil && auth.Reason(err) == "internal" {

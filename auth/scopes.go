@@ -42,7 +42,7 @@ func (s Scopes) Equal(other Scopes) bool { return slices.Equal(s.sorted, other.s
 
 func (s Scopes) contains(scope string) bool {
 	_, found := slices.BinarySearch(s.sorted, scope)
-	return found && scope != ""
+	return found
 }
 
 // broader names the scope that implies this one, or "". This is the whole

@@ -204,7 +204,7 @@ func TestNothingPrintsTheHandle(t *testing.T) {
 			t.Fatalf("printing showed %q", secret)
 		}
 	}
-	for _, verb := range []string{"%v", "%+v", "%#v", "%s", "%q", "%d", "%x", "%p"} {
+	for _, verb := range []string{"%v", "%+v", "%#v", "%s", "%q", "%d", "%x", "%o"} {
 		if got := fmt.Sprintf(verb, h); got != h.String() {
 			t.Errorf("Sprintf(%q) = %q, want %q", verb, got, h)
 		}

@@ -48,8 +48,9 @@
 // # To use it elsewhere
 //
 // Copy the folder; it needs the standard library and golang.org/x/crypto (its
-// tests also need pgregory.net/rapid). Replace the one name in it that is ours,
-// the string in deriveAEAD, so that tokens of two services never meet. Implement
-// [Redeemer] on your transaction: insert (owner, flow, outcome, ref) under a
-// unique key (owner, flow), and give back what stands there if it is taken.
+// tests also need pgregory.net/rapid, and name the import path twice). Replace the
+// one name in it that is ours, the string in deriveAEAD, so that tokens of two
+// services never meet, and remake the vectors. Implement [Redeemer] on your
+// transaction: insert (owner, flow, outcome, ref) under a unique key (owner, flow),
+// and give back what stands there if it is taken.
 package requeststate

@@ -47,7 +47,7 @@ func TestBadRingIsRefused(t *testing.T) {
 		"a repeated id":          {oldKey + " mint\n" + testKey("0a0b0c0d", 0x20), "id is there twice"},
 		"a repeated line":        {oldKey + " mint\n" + oldKey, "id is there twice"},
 		"one key under two ids":  {oldKey + " mint\n" + testKey("00000000", 0x00), "under two ids"},
-		"no secret":              {"0a0b0c0d mint", "base64url"},
+		"no secret":              {"0a0b0c0d mint", "3 bytes"},
 		"id alone":               {"0a0b0c0d", "want ID KEY"},
 		"key alone":              {secret, "want ID KEY"},
 		"the wrong way round":    {secret + " 0a0b0c0d mint", "8 lower-case hex digits"},

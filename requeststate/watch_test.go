@@ -17,14 +17,14 @@ type watched struct {
 	path  string
 	keys  *Keys
 	hup   chan os.Signal
-	loads []Load
+	loads chan Load
 }
 
 // watch runs steps beside a watcher that starts with the old key in file and ring.
 func watch(t *testing.T, steps func(*watched)) {
 	path := filepath.Join(t.TempDir(), "keys")
 	synctest.Test(t, func(t *testing.T) {
-		w := &watched{t: t, path: path, hup: make(chan os.Signal)}
+		w := &watched{t: t, path: path, hup: make(chan os.Signal), loads: make(chan Load, 8)}
 		w.write(ringText(oldKey))
 		ring, err := ReadRing(path)
 		if err != nil {
@@ -34,9 +34,10 @@ func watch(t *testing.T, steps func(*watched)) {
 			t.Fatal(err)
 		}
 		ctx, stop := context.WithCancel(t.Context())
-		ended := make(chan error)
+		defer stop()
+		ended := make(chan error, 1)
 		go func() {
-			ended <- w.keys.Watch(ctx, path, w.hup, func(l Load) { w.loads = append(w.loads, l) })
+			ended <- w.keys.Watch(ctx, path, w.hup, func(l Load) { w.loads <- l })
 		}()
 		synctest.Wait()
 		steps(w)
@@ -68,18 +69,17 @@ func (w *watched) want(mint string, reports ...string) {
 		w.t.Errorf("minting key = %s, want %s", got, mint)
 	}
 	if len(w.loads) != len(reports) {
-		w.t.Fatalf("reports = %v, want %q", w.loads, reports)
+		w.t.Fatalf("%d reports, want %q", len(w.loads), reports)
 	}
 	for i, part := range reports {
-		err := w.loads[i].Err
-		if (err == nil) != (part == "") || err != nil && !strings.Contains(err.Error(), part) {
-			w.t.Errorf("report %d = %v, want %q", i, err, part)
+		load := <-w.loads
+		if (load.Err == nil) != (part == "") || load.Err != nil && !strings.Contains(load.Err.Error(), part) {
+			w.t.Errorf("report %d = %v, want %q", i, load.Err, part)
 		}
-		if minting(w.loads[i].Keys) == "" {
-			w.t.Errorf("report %d names no minting key", i)
+		if minting(load.Keys) != mint {
+			w.t.Errorf("report %d names %v, want %s to mint", i, load.Keys, mint)
 		}
 	}
-	w.loads = nil
 }
 
 func minting(infos []KeyInfo) string {
@@ -129,6 +129,7 @@ func TestHangupReadsAtOnceAndAlwaysReports(t *testing.T) {
 func TestClosedHangupChannelLeavesPolling(t *testing.T) {
 	watch(t, func(w *watched) {
 		close(w.hup)
+		synctest.Wait()
 		w.write(ringText(newKey, oldKey))
 		w.poll()
 		w.want("f0f1f2f3", "")

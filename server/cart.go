@@ -196,17 +196,16 @@ func (s *Server) cartDiscard(ctx context.Context, who caller, a cartArgs) (any, 
 }
 
 func viewCart(c store.Cart) cartView {
-	v := cartView{
-		CartID:     c.Handle.Reveal(),
-		Status:     string(c.Status),
-		Version:    c.Version,
-		Lines:      make([]lineView, len(c.Lines)),
-		TotalMinor: c.TotalMinor,
-		Currency:   c.Currency,
-		ExpiresAt:  c.ExpiresAt.UTC(),
+	return cartView{
+		CartID: c.Handle.Reveal(), Status: string(c.Status), Version: c.Version, Lines: viewLines(c.Lines),
+		TotalMinor: c.TotalMinor, Currency: c.Currency, ExpiresAt: c.ExpiresAt.UTC(),
 	}
-	for i, l := range c.Lines {
-		v.Lines[i] = lineView{l.SKU, l.Name, l.Quantity, l.UnitPriceMinor, l.LineTotalMinor(), l.Gone}
+}
+
+func viewLines(lines []store.Line) []lineView {
+	views := make([]lineView, len(lines))
+	for i, l := range lines {
+		views[i] = lineView{l.SKU, l.Name, l.Quantity, l.UnitPriceMinor, l.LineTotalMinor(), l.Gone}
 	}
-	return v
+	return views
 }

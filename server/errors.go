@@ -8,6 +8,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"example.com/mcp-cart/handles"
+	"example.com/mcp-cart/requeststate"
 	"example.com/mcp-cart/store"
 )
 
@@ -39,7 +40,9 @@ var shown = []struct {
 	{store.ErrUnknownProduct, "unknown_product", "there is no such product: product_search shows what can be bought, use its sku exactly"},
 	{store.ErrQuota, "quota", "you have as many open carts as one user may have: use one of cart_list, or free one with cart_discard"},
 	{store.ErrTooManyLines, "lines", "this cart has as many lines as a cart may have: remove one with quantity 0, or use another cart"},
-	{store.ErrMixedCurrency, "currency", "this product is sold in another currency than the rest of the cart: put it into a cart of its own"},
+	{store.ErrMixedCurrency, "currency", "a cart holds products of one currency: put those of another into a cart of their own"},
+	{store.ErrEmptyCart, "empty", "the cart is empty: fill it with cart_set_item first"},
+	{requeststate.ErrFlowEnded, "flow_ended", "this checkout has taken too long or too many rounds: start checkout again, without requestState. Nothing was charged"},
 	{store.ErrInvalidText, "text", "an argument contains a character that cannot be stored: send plain text"},
 	{store.ErrBusy, "busy", "the server is busy: wait a moment and make the same call again, it is safe to repeat"},
 	{store.ErrUnavailable, "unavailable", "the server cannot reach its data right now: wait a moment and make the same call again, it is safe to repeat"},
@@ -51,6 +54,10 @@ func (s *Server) present(ctx context.Context, t *tool, err error) (*mcp.CallTool
 	var refused *refusal
 	if errors.As(err, &refused) {
 		return nil, refused
+	}
+	var spent *requeststate.RedeemedError
+	if errors.As(err, &spent) {
+		return nil, spentState(spent)
 	}
 	te := describe(err)
 	if te == nil {
@@ -71,6 +78,10 @@ func describe(err error) *toolError {
 	var ordered *store.OrderedError
 	if errors.As(err, &ordered) {
 		return &toolError{"ordered", "this cart was already ordered, as " + ordered.OrderID.Reveal() + ": order_get shows the order. Do not order it again"}
+	}
+	var sold *store.OutOfStockError
+	if errors.As(err, &sold) {
+		return &toolError{"out_of_stock", fmt.Sprintf("there are not enough of %s: %d are left. Nothing was charged and the cart is kept: set a smaller quantity with cart_set_item, then call checkout again", sold.SKU, sold.Stock)}
 	}
 	for _, s := range shown {
 		if errors.Is(err, s.err) {

@@ -48,10 +48,13 @@ func onlyPOST(next http.Handler) http.Handler {
 // answers are, whatever it sends there.
 func receive(w http.ResponseWriter, r *http.Request) ([]byte, *refusal) {
 	body, refused := readBody(w, r)
+	if refused == nil {
+		refused = checkMediaType(r.Header)
+	}
 	if refused != nil {
 		return nil, refused
 	}
-	return body, checkMediaType(r.Header)
+	return body, nil
 }
 
 func readBody(w http.ResponseWriter, r *http.Request) ([]byte, *refusal) {

@@ -27,6 +27,8 @@ func TestInitializeIsOfferedAVersionOfItsEra(t *testing.T) {
 			}
 		}
 	}
+	p := newPost(handshake, "initialize", "", `"protocolVersion":"2025-11-25"`)
+	wantRefused(t, testGate(t), p.set("MCP-Protocol-Version", versionHandshake, versionHandshake), 400, -32020)
 	for _, members := range []string{
 		``,
 		`"protocolVersion":null`,

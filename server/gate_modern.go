@@ -80,7 +80,7 @@ func (m *message) matchHeaders(h http.Header, c *call) *refusal {
 	}
 	source := m.named()
 	if source == nil {
-		return nil
+		return nil // an Mcp-Name sent all the same repeats nothing that is carried out
 	}
 	name, refused := requiredHeader(h, headerName)
 	if refused != nil {
@@ -160,7 +160,7 @@ func wellFormedClientInfo(text jsontext.Value) bool {
 		Name    jsontext.Value `json:"name"`
 		Version jsontext.Value `json:"version"`
 	}
-	return text.Kind() == '{' && json.Unmarshal(text, &info) == nil && info.Name.Kind() == '"' && info.Version.Kind() == '"'
+	return json.Unmarshal(text, &info) == nil && info.Name.Kind() == '"' && info.Version.Kind() == '"'
 }
 
 func logLevels() []string {

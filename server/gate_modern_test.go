@@ -41,6 +41,9 @@ func TestMetaFieldsAreNeededAndWellFormed(t *testing.T) {
 			}
 		})
 	}
+	if refused := wantRefused(t, testGate(t), toolCall(modern).replace(t, testMeta, `"_meta":null`), 400, -32602); refused.reason != "meta" {
+		t.Errorf("reason without _meta = %s, want meta", refused.reason)
+	}
 	wantAdmitted(t, testGate(t), toolCall(modern).replace(t, client+",", ``))
 	wantAdmitted(t, testGate(t), toolCall(modern).replace(t, client, client+`,"io.modelcontextprotocol/logLevel":"info"`))
 }

@@ -8,6 +8,10 @@ func (m *message) complete(c *call, caps *capabilities) (*call, *refusal) {
 	if !decodes(m.method, c.params) {
 		return nil, invalidParams("params", "the parameters do not fit the method")
 	}
+	// Only the methods that name something can have asked a question before.
+	if m.named() == nil {
+		return c, nil
+	}
 	if state, ok := stringValue(m.params.RequestState); ok {
 		c.state = &state
 	}

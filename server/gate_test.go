@@ -1,6 +1,7 @@
 package server
 
 import (
+	"maps"
 	"net/http"
 	"slices"
 	"strings"
@@ -214,6 +215,26 @@ func TestAddedMethodsAreServedInTheirEra(t *testing.T) {
 	wantRefused(t, testGate(t), newPost(modern, "prompts/get", "p", `"name":"p"`), 404, -32601)
 }
 
+func TestParametersOfAddedMethodsFitWhatTheSDKDecodes(t *testing.T) {
+	misfits := map[string]string{
+		"prompts/get":          `"name":"x","arguments":{"a":1}`,
+		"resources/subscribe":  `"uri":7`,
+		"completion/complete":  `"ref":{"type":"ref/other"},"argument":{"name":"a","value":"b"}`,
+		"subscriptions/listen": `"notifications":{"toolsListChanged":"yes"}`,
+		"logging/setLevel":     `"level":{}`,
+	}
+	g := testGate(t, func(c *gateConfig) {
+		c.extraMethods = map[era][]string{modern: slices.Collect(maps.Keys(misfits)), handshake: slices.Collect(maps.Keys(misfits))}
+	})
+	for _, e := range bothEras {
+		for method, members := range misfits {
+			t.Run(e.String()+" "+method, func(t *testing.T) {
+				wantRefused(t, g, newPost(e, method, "x", members), 400, -32602)
+			})
+		}
+	}
+}
+
 func TestUnknownToolIsInvalidParams(t *testing.T) {
 	for _, e := range bothEras {
 		p := newPost(e, "tools/call", "cart_steal", `"name":"cart_steal"`)
@@ -257,6 +278,16 @@ func TestChecksRunInTheDocumentedOrder(t *testing.T) {
 		p = step.mend(p)
 	}
 	wantAdmitted(t, testGate(t), p)
+}
+
+func TestNothingIsRememberedBetweenMessages(t *testing.T) {
+	g := testGate(t)
+	for range 2 {
+		wantAdmitted(t, g, toolCall(modern))
+		wantAdmitted(t, g, newPost(handshake, "initialize", "", `"protocolVersion":"2025-11-25"`))
+		wantRefused(t, g, toolCall(handshake).set("MCP-Protocol-Version"), 400, -32020)
+		wantRefused(t, g, toolCall(modern).replace(t, ","+testMeta, ``), 400, -32602)
+	}
 }
 
 func TestNewGateRefusesWhatItCannotJudge(t *testing.T) {

@@ -20,6 +20,7 @@ import (
 	"example.com/mcp-cart/auth"
 	"example.com/mcp-cart/auth/authtest"
 	"example.com/mcp-cart/cmd/cartdev/localpg/pgtest"
+	"example.com/mcp-cart/requeststate"
 	"example.com/mcp-cart/store"
 )
 
@@ -43,7 +44,7 @@ type shopOption func(*Config)
 func newShop(t testing.TB, options ...shopOption) *shop {
 	t.Helper()
 	return newShopWith(t, func(s *Server) error {
-		return s.open(append(s.catalogTools(), s.cartTools()...), nil)
+		return s.open(s.shopTools(), nil)
 	}, options...)
 }
 
@@ -60,7 +61,7 @@ func newShopWith(t testing.TB, open func(*Server) error, options ...shopOption) 
 	}
 	t.Cleanup(db.Close)
 	cfg := Config{
-		Resource: authtest.Audience, Store: db,
+		Resource: authtest.Audience, Store: db, Sealer: newSealer(t),
 		RateLimit: 100_000, Metrics: prometheus.NewRegistry(), Version: "test",
 		Log: slog.New(slog.NewJSONHandler(sh.log, &slog.HandlerOptions{Level: slog.LevelDebug})),
 	}
@@ -82,6 +83,24 @@ func newShopWith(t testing.TB, open func(*Server) error, options ...shopOption) 
 	t.Cleanup(hs.Close)
 	sh.url = hs.URL
 	return sh
+}
+
+// newSealer has a key ring of its own.
+func newSealer(t testing.TB) *requeststate.Sealer {
+	t.Helper()
+	ring, err := requeststate.ParseRing(requeststate.NewKeyLine())
+	if err != nil {
+		t.Fatal(err)
+	}
+	keys, err := requeststate.NewKeys(ring)
+	if err != nil {
+		t.Fatal(err)
+	}
+	sealer, err := requeststate.NewSealer(keys)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return sealer
 }
 
 // trusting adds an issuer whose tokens are accepted.
@@ -133,7 +152,11 @@ func (sh *shop) as(t testing.TB, subject string, edits ...authtest.Edit) *mcp.Cl
 
 func (sh *shop) connect(t testing.TB, token string) *mcp.ClientSession {
 	t.Helper()
-	client := mcp.NewClient(&mcp.Implementation{Name: "test", Version: "1"}, nil)
+	return sh.connectWith(t, mcp.NewClient(&mcp.Implementation{Name: "test", Version: "1"}, nil), token)
+}
+
+func (sh *shop) connectWith(t testing.TB, client *mcp.Client, token string) *mcp.ClientSession {
+	t.Helper()
 	session, err := client.Connect(t.Context(), &mcp.StreamableClientTransport{
 		Endpoint:   sh.url + "/mcp",
 		HTTPClient: &http.Client{Transport: bearer(token)},

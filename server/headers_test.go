@@ -105,6 +105,7 @@ func TestEncodedNameIsDecodedBeforeItIsCompared(t *testing.T) {
 	}
 	wantAdmitted(t, testGate(t), p.replace(t, "café", `caf\u00e9`))
 	wantRefused(t, testGate(t), p.replace(t, "café", `cafe\u0301`), 400, -32020)
+	wantRefused(t, testGate(t), p.set("Mcp-Name", "café"), 400, -32020) // equal, but no header may hold it
 }
 
 func TestNameHeaderMirrorsTheURIOfAResource(t *testing.T) {

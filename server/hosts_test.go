@@ -211,7 +211,7 @@ func TestListsRefuseWhatWouldNeverMatch(t *testing.T) {
 			t.Errorf("newOriginList(%q) = nil error, want one", origin)
 		}
 	}
-	for _, entry := range []string{"", "*", "https://shop.example", "shop.example/", "shop.example:", "shop.example:x", "::1", "*.example", "shop.example."} {
+	for _, entry := range []string{"", "*", "https://shop.example", "shop.example/", "shop.example:", "shop.example:x", "::1", "*.example", "shop.example.", "[127.0.0.1]", "[x::1]", "[::1"} {
 		if _, err := newHostList([]string{entry}); err == nil {
 			t.Errorf("newHostList(%q) = nil error, want one", entry)
 		}

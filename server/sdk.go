@@ -19,8 +19,8 @@ const listTTL = 5 * 60 * 1000
 
 // newSDK sets the SDK's server up. It is shared by all requests and keeps
 // nothing of them.
-func (s *Server) newSDK() *mcp.Server {
-	sdk := mcp.NewServer(&mcp.Implementation{Name: "mcp-cart", Title: "mcp-cart", Version: s.cfg.Version}, &mcp.ServerOptions{
+func (s *Server) newSDK(more func(*mcp.ServerOptions)) *mcp.Server {
+	options := &mcp.ServerOptions{
 		Instructions: instructions,
 		// The SDK logs every connection, which here is every request.
 		Logger:       slog.New(atLeast{s.log.Handler(), slog.LevelWarn}),
@@ -31,8 +31,10 @@ func (s *Server) newSDK() *mcp.Server {
 			c.TTLMs, c.CacheScope = listTTL, "private"
 		},
 		SupportedProtocolVersions: servedVersions(s.cfg.ModernOnly),
-	})
-	sdk.AddReceivingMiddleware(contain, s.hideTools)
+	}
+	more(options)
+	sdk := mcp.NewServer(&mcp.Implementation{Name: "mcp-cart", Title: "mcp-cart", Version: s.cfg.Version}, options)
+	sdk.AddReceivingMiddleware(contain, s.hideTools, bareQuestion)
 	return sdk
 }
 
@@ -68,6 +70,25 @@ func (s *Server) hideTools(next mcp.MethodHandler) mcp.MethodHandler {
 		}
 		list.Tools = shown
 		return list, nil
+	}
+}
+
+// inputRequired is an InputRequiredResult as the specification has it
+// (basic/patterns/mrtr). The SDK's own type would add "content": null.
+type inputRequired struct {
+	mcp.ResultBase
+	ResultType    string              `json:"resultType"`
+	InputRequests mcp.InputRequestMap `json:"inputRequests"`
+	RequestState  string              `json:"requestState,omitempty"`
+}
+
+func bareQuestion(next mcp.MethodHandler) mcp.MethodHandler {
+	return func(ctx context.Context, method string, req mcp.Request) (mcp.Result, error) {
+		res, err := next(ctx, method, req)
+		if r, ok := res.(*mcp.CallToolResult); ok && err == nil && r.NeedsInput() {
+			return &inputRequired{ResultType: "input_required", InputRequests: r.InputRequests, RequestState: r.RequestState}, nil
+		}
+		return res, err
 	}
 }
 

@@ -31,6 +31,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"example.com/mcp-cart/auth"
+	"example.com/mcp-cart/requeststate"
 	"example.com/mcp-cart/store"
 )
 
@@ -43,6 +44,8 @@ type Config struct {
 	Issuers  []auth.Issuer
 	Verifier *auth.Verifier
 	Store    *store.Postgres
+	// Sealer seals what a checkout remembers between its rounds.
+	Sealer *requeststate.Sealer
 
 	// AllowedOrigins are the browser origins that may call; none by default.
 	AllowedOrigins []string
@@ -64,6 +67,7 @@ type Config struct {
 type Server struct {
 	cfg        Config
 	store      *store.Postgres
+	sealer     *requeststate.Sealer
 	log        *slog.Logger
 	metrics    *metrics
 	sdk        *mcp.Server
@@ -78,14 +82,19 @@ type Server struct {
 
 // New makes a server with the tools of this package.
 func New(cfg Config) (*Server, error) {
-	if cfg.Store == nil {
-		return nil, errors.New("server: no store")
+	if cfg.Store == nil || cfg.Sealer == nil {
+		return nil, errors.New("server: store and sealer are needed")
 	}
 	s, err := newServer(cfg)
 	if err != nil {
 		return nil, err
 	}
-	return s, s.open(slices.Concat(s.catalogTools(), s.cartTools()), nil)
+	return s, s.open(s.shopTools(), nil)
+}
+
+// shopTools is the table of everything this server can do.
+func (s *Server) shopTools() []tool {
+	return slices.Concat(s.catalogTools(), s.cartTools(), s.checkoutTools(), s.orderTools())
 }
 
 // newServer makes everything except the tools and the gate, which is made of
@@ -97,7 +106,7 @@ func newServer(cfg Config) (*Server, error) {
 	if cfg.RateLimit < 1 {
 		return nil, errors.New("server: the rate limit must be positive")
 	}
-	s := &Server{cfg: cfg, store: cfg.Store, log: cfg.Log, tools: map[string]*tool{}, limiter: newLimiter(cfg.RateLimit)}
+	s := &Server{cfg: cfg, store: cfg.Store, sealer: cfg.Sealer, log: cfg.Log, tools: map[string]*tool{}, limiter: newLimiter(cfg.RateLimit)}
 	resource, err := url.Parse(cfg.Resource)
 	if err != nil {
 		return nil, fmt.Errorf("server: resource: %w", err)
@@ -120,16 +129,29 @@ func newServer(cfg Config) (*Server, error) {
 	return s, nil
 }
 
-// open puts the tools in place and the gate before them. More than tools can be
-// added to the SDK's server by extend.
-func (s *Server) open(tools []tool, extend func(*mcp.Server, *gateConfig)) error {
-	config := gateConfig{modernOnly: s.cfg.ModernOnly, knownTool: func(name string) bool { return s.tools[name] != nil }}
-	s.sdk = s.newSDK()
+// An extension is what a server offers beside its tools. This one offers nothing
+// more; one built on it may have prompts, resources or completion.
+type extension struct {
+	options  func(*mcp.ServerOptions) // before the SDK's server is made
+	register func(*mcp.Server)        // after the tools
+	methods  map[era][]string         // served beside those of every server
+}
+
+// open puts the tools in place and the gate before them.
+func (s *Server) open(tools []tool, more *extension) error {
+	if more == nil {
+		more = &extension{options: func(*mcp.ServerOptions) {}, register: func(*mcp.Server) {}}
+	}
+	s.sdk = s.newSDK(more.options)
 	if err := s.register(tools); err != nil {
 		return fmt.Errorf("server: %w", err)
 	}
-	if extend != nil {
-		extend(s.sdk, &config)
+	more.register(s.sdk)
+	config := gateConfig{
+		modernOnly:   s.cfg.ModernOnly,
+		knownTool:    func(name string) bool { return s.tools[name] != nil },
+		extraMethods: more.methods,
+		paramHeaders: s.paramHeaders(),
 	}
 	gate, err := newGate(config)
 	if err != nil {
@@ -160,7 +182,7 @@ func (s *Server) Handler() (http.Handler, error) {
 	for _, path := range slices.Compact([]string{metadataPath, auth.RootMetadataPath}) {
 		r.Handle(path, s.hosts.checkHost(s.metadata))
 	}
-	mcp := s.withTrace(frontDoor(s.origins, s.hosts, onlyPOST(http.HandlerFunc(s.mcp))))
+	mcp := s.withTrace(frontDoor(s.origins, s.hosts, onlyPOST(http.HandlerFunc(s.mcp)), s.paramHeaderNames()...))
 	r.Handle(resource.Path, mcp)
 	return r, nil
 }

@@ -73,7 +73,7 @@ const (
 	metaVersion       = mcp.MetaKeyProtocolVersion
 	metaClientInfo    = mcp.MetaKeyClientInfo
 	metaCapabilities  = mcp.MetaKeyClientCapabilities
-	metaLogLevel      = mcp.MetaKeyLogLevel
+	metaLogLevel      = "io.modelcontextprotocol/logLevel" // deprecated in the SDK, not yet in the field
 	metaProgressToken = "progressToken"
 )
 
@@ -118,7 +118,9 @@ func decodes(method string, params jsontext.Value) bool {
 	case "subscriptions/listen":
 		return decodesAs[mcp.SubscriptionsListenParams](params)
 	case "logging/setLevel":
-		return decodesAs[mcp.SetLoggingLevelParams](params)
+		return decodesAs[struct {
+			Level string `json:"level"`
+		}](params)
 	}
 	return true
 }

@@ -187,7 +187,9 @@ func TestNULIsRefusedInNamesAndLeftToToolsInArguments(t *testing.T) {
 		p := toolCall(e).replace(t, `"tools/call"`, `"tools/call\u0000"`)
 		wantRefused(t, testGate(t), p, 400, -32600)
 		p = toolCall(e).replace(t, `"name":"cart_get"`, `"name":"cart_get\u0000"`)
-		wantRefused(t, testGate(t), p, 400, -32602)
+		if refused := wantRefused(t, testGate(t), p, 400, -32602); refused.reason != "name" {
+			t.Errorf("%v: reason = %s, want name, whatever tools there are", e, refused.reason)
+		}
 		wantAdmitted(t, testGate(t), toolCall(e).replace(t, `"x"`, `"a\u0000b"`))
 	}
 }
@@ -278,6 +280,13 @@ func TestRequestStateIsAStringOrAbsent(t *testing.T) {
 		if c := wantAdmitted(t, testGate(t), toolCall(modern).replace(t, `"name"`, members+`"name"`)); c.state != nil {
 			t.Errorf("state with %q = %q, want none", members, *c.state)
 		}
+	}
+}
+
+func TestMethodsThatAskNothingTakeNoAnswer(t *testing.T) {
+	p := newPost(modern, "tools/list", "", `"requestState":"s","inputResponses":{}`)
+	if c := wantAdmitted(t, testGate(t), p); c.state != nil || c.answers != nil {
+		t.Errorf("state = %v, answers = %s, want neither", c.state, c.answers)
 	}
 }
 

@@ -21,9 +21,11 @@ type tool struct {
 	input       string   // JSON Schema, closed and bounded
 	output      string   // JSON Schema of the structured result
 	effect      effect
+	asks        bool // it puts questions to the user in the middle of a call
 
-	args *argSchema
-	run  func(context.Context, caller, *argSchema, json.RawMessage) (any, error)
+	args    *argSchema
+	headers []paramHeader // of the arguments that input marks with x-mcp-header
+	run     func(context.Context, caller, *argSchema, json.RawMessage) (any, error)
 }
 
 // An effect is what a tool does to the world, as its annotations tell the
@@ -55,6 +57,11 @@ func define[A any](t tool, run func(context.Context, caller, A) (any, error)) to
 		if err := schema.decode(raw, &args); err != nil {
 			return nil, err
 		}
+		if t.asks {
+			if err := canAsk(who.call); err != nil {
+				return nil, err
+			}
+		}
 		return run(ctx, who, args)
 	}
 	return t
@@ -72,10 +79,36 @@ func (s *Server) register(tools []tool) error {
 			return fmt.Errorf("tool %s: %w", t.name, err)
 		}
 		t.args = args
+		if t.headers, err = readParamHeaders([]byte(t.input)); err != nil {
+			return fmt.Errorf("tool %s: %w", t.name, err)
+		}
 		s.tools[t.name] = t
 		s.sdk.AddTool(t.declaration(), s.handler(t))
 	}
 	return nil
+}
+
+// paramHeaders is what the gate compares: the arguments that clients repeat in
+// headers, by tool.
+func (s *Server) paramHeaders() map[string][]paramHeader {
+	all := map[string][]paramHeader{}
+	for name, t := range s.tools {
+		if len(t.headers) > 0 {
+			all[name] = t.headers
+		}
+	}
+	return all
+}
+
+// paramHeaderNames is what pages may send because of it.
+func (s *Server) paramHeaderNames() []string {
+	var names []string
+	for _, headers := range s.paramHeaders() {
+		for _, h := range headers {
+			names = append(names, h.header)
+		}
+	}
+	return names
 }
 
 func (t *tool) declaration() *mcp.Tool {
@@ -107,12 +140,19 @@ func (s *Server) handler(t *tool) mcp.ToolHandler {
 		if missing := who.Scopes.Missing(t.scopes...); len(missing) > 0 {
 			return nil, fmt.Errorf("tool %s: reached without its scopes", t.name)
 		}
-		out, err := t.run(ctx, who, t.args, req.Params.Arguments)
+		out, err := s.run(ctx, t, who, req.Params.Arguments)
 		if err != nil {
 			return s.present(ctx, t, err)
 		}
 		return result(out)
 	}
+}
+
+func (s *Server) run(ctx context.Context, t *tool, who caller, arguments json.RawMessage) (any, error) {
+	if t.asks && who.call.era == handshake {
+		return nil, errOldClient
+	}
+	return t.run(ctx, who, t.args, arguments)
 }
 
 // result is a tool's answer: the structured content, and the same JSON again as

@@ -22,6 +22,8 @@ var (
 	ErrUnknownProduct = errors.New("unknown product")
 	// ErrMixedCurrency says that the product, or the cart, mixes currencies.
 	ErrMixedCurrency = errors.New("more than one currency in a cart")
+	// ErrEmptyCart says that there is nothing in the cart to buy.
+	ErrEmptyCart = errors.New("empty cart")
 	// ErrQuantity says that a quantity is not within 0 and [MaxQuantity].
 	ErrQuantity = errors.New("quantity out of bounds")
 	// ErrInvalidText says that a text holds something that no text may: a NUL, or
@@ -40,6 +42,9 @@ var (
 	// ErrBadKey refuses a key without owner or handle, or with a handle of another
 	// kind than the method is about: somebody forgot to authenticate or to parse.
 	ErrBadKey = errors.New("key without owner or handle, or of the wrong kind")
+	// ErrNotRedeemed refuses an effect whose redemption was not recorded in this
+	// transaction, or not for this effect.
+	ErrNotRedeemed = errors.New("effect without its redemption")
 	// ErrExists says that the key names something already.
 	ErrExists = errors.New("exists already")
 	// ErrSchema says that the database does not have the schema of this program.
@@ -53,6 +58,25 @@ type OrderedError struct {
 
 // Error names the order redacted: errors end up in logs.
 func (e *OrderedError) Error() string { return "already ordered as " + e.OrderID.String() }
+
+// CartMovedError says that the cart, or a price in it, is not as it was shown.
+// Nothing was bought.
+type CartMovedError struct {
+	Cart Cart // as it is now
+}
+
+// Error says so.
+func (e *CartMovedError) Error() string { return "cart or prices moved since they were shown" }
+
+// OutOfStockError says that there is not enough of a product left, or that it is
+// not sold any more. Nothing was bought.
+type OutOfStockError struct {
+	SKU   string
+	Stock int // what is left
+}
+
+// Error says so.
+func (e *OutOfStockError) Error() string { return "out of stock: " + e.SKU }
 
 func checkKey(key handles.Key, kind handles.Kind) error {
 	if key.IsZero() || key.Handle().Kind() != kind {

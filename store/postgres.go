@@ -127,5 +127,8 @@ func statements() []string {
 	return []string{
 		searchProductsSQL,
 		cartSQL, cartsSQL, lockUserSQL, createCartSQL, setItemSQL, discardCartSQL,
+		redeemSQL, redeemedSQL, lockCartSQL, lockProductsSQL,
+		takeStockSQL, insertOrderSQL, closeCartSQL,
+		orderSQL, orderOfCartSQL, ordersSQL,
 	}
 }

@@ -42,7 +42,7 @@ func Migrate(ctx context.Context, url string) ([]int64, error) {
 	}
 	results, err := provider.Up(ctx)
 	if err != nil {
-		return nil, fmt.Errorf("migrate: %w", classify(ctx, err))
+		return nil, fmt.Errorf("migrate: %w", err)
 	}
 	applied := make([]int64, len(results))
 	for i, result := range results {

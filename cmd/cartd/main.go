@@ -7,7 +7,6 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"log/slog"
 	"os"
@@ -44,7 +43,7 @@ func run(ctx context.Context, args []string) error {
 		}
 		return migrate(ctx, cfg)
 	case "keygen":
-		return errors.New("keygen")
+		return keygen(os.Stdout)
 	default:
 		return fmt.Errorf("usage: cartd serve | migrate | keygen")
 	}

@@ -10,9 +10,11 @@ import (
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/collectors"
 	"golang.org/x/sync/errgroup"
 
 	"example.com/mcp-cart/auth"
+	"example.com/mcp-cart/requeststate"
 	"example.com/mcp-cart/server"
 	"example.com/mcp-cart/store"
 )
@@ -45,9 +47,18 @@ func serve(ctx context.Context, cfg config, log *slog.Logger) error {
 	if err != nil {
 		return err
 	}
+	keys, err := loadKeys(cfg)
+	if err != nil {
+		return err
+	}
+	sealer, err := requeststate.NewSealer(keys)
+	if err != nil {
+		return err
+	}
 	registry := prometheus.NewRegistry()
+	registry.MustRegister(keyMetrics{keys}, collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	srv, err := server.New(server.Config{
-		Resource: cfg.ResourceURL, Issuers: issuers, Verifier: verifier, Store: db,
+		Resource: cfg.ResourceURL, Issuers: issuers, Verifier: verifier, Store: db, Sealer: sealer,
 		AllowedOrigins: cfg.AllowedOrigins, AllowedHosts: cfg.AllowedHosts,
 		ModernOnly: cfg.ProtocolEras == "modern", RateLimit: cfg.RateLimit,
 		Log: log, Metrics: registry, Version: version(),
@@ -65,6 +76,7 @@ func serve(ctx context.Context, cfg config, log *slog.Logger) error {
 	}
 	g, ctx := errgroup.WithContext(ctx)
 	g.Go(func() error { return verifier.Run(ctx) })
+	g.Go(func() error { return watchKeys(ctx, cfg, keys, log) })
 	g.Go(func() error { return janitor.Run(ctx) })
 	g.Go(func() error { return listen(ctx, cfg.ListenAddr, handler, log) })
 	if cfg.MetricsAddr != "" {

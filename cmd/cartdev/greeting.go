@@ -12,7 +12,7 @@ const scopes = "catalog:read cart order:place order:read"
 
 // call is the printed call: every request names its protocol version, its
 // client and what that client can do, in itself.
-const call = `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"product_search","arguments":{},` +
+const call = `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"product_search","arguments":{"query":"mug"},` +
 	`"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28",` +
 	`"io.modelcontextprotocol/clientInfo":{"name":"curl","version":"0"},` +
 	`"io.modelcontextprotocol/clientCapabilities":{}}}}`

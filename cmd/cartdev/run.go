@@ -109,23 +109,29 @@ func (s *stack) serve(ctx context.Context, bin programs, env []string) error {
 	return servers.wait(ctx)
 }
 
-// migrate runs on a leash, too: a process that hangs on keeps its lock.
+// migrate has its lines on the console, whether it succeeds or not.
 func (s *stack) migrate(ctx context.Context, bin programs, env []string) error {
 	cmd := exec.Command(bin.cartd, "migrate")
 	cmd.Env = env
 	out := s.console.of("migrate")
 	cmd.Stdout, cmd.Stderr = out, out
-	p, err := leash.Start(cmd, "TERM")
-	if err != nil {
-		return fmt.Errorf("cartd migrate: %w", err)
-	}
-	select {
-	case <-p.Done():
-	case <-ctx.Done():
-		return errors.Join(ctx.Err(), p.Stop())
-	}
-	if err := p.Err(); err != nil {
+	if err := runToEnd(ctx, cmd); err != nil {
 		return fmt.Errorf("cartd migrate: %w", err)
 	}
 	return nil
+}
+
+// runToEnd runs a command that is to end by itself. It is on a leash all the
+// same: a migration that hangs on keeps its lock, a compiler the processor.
+func runToEnd(ctx context.Context, cmd *exec.Cmd) error {
+	p, err := leash.Start(cmd, "TERM")
+	if err != nil {
+		return err
+	}
+	select {
+	case <-p.Done():
+		return p.Err()
+	case <-ctx.Done():
+		return errors.Join(ctx.Err(), p.Stop())
+	}
 }

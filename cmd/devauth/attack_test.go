@@ -106,6 +106,12 @@ func TestExchangeIsRefused(t *testing.T) {
 			t.Errorf("the owner's refresh after a theft = %+v, want invalid_grant", a)
 		}
 	})
+	t.Run("verifier too short to be secret", func(t *testing.T) {
+		code := s.code("alice", "code_challenge", challengeOf("abc")).Get("code")
+		if a := s.exchangeCode(code, "code_verifier", "abc"); a.Error != "invalid_grant" {
+			t.Errorf("exchange = %+v, want invalid_grant", a)
+		}
+	})
 	t.Run("wrong verifier spends the code", func(t *testing.T) {
 		code := s.code("alice").Get("code")
 		s.exchangeCode(code, "code_verifier", strings.Repeat("x", 43))
@@ -121,6 +127,7 @@ func TestFormIsReadOneWayOnly(t *testing.T) {
 	token := s.signer.issuer + "/token"
 	for name, send := range map[string][3]string{ // target, content type, body
 		"parameters in the URL": {token + "?" + good.Encode(), "application/x-www-form-urlencoded", ""},
+		"grant type in the URL": {token + "?grant_type=client_credentials", "application/x-www-form-urlencoded", "client_id=robot&client_secret=" + url.QueryEscape(secret)},
 		"JSON":                  {token, "application/json", `{"grant_type":"client_credentials"}`},
 		"a parameter twice":     {token, "application/x-www-form-urlencoded", good.Encode() + "&client_id=robot"},
 		"too long":              {token, "application/x-www-form-urlencoded", good.Encode() + "&x=" + strings.Repeat("x", 17<<10)},
@@ -187,6 +194,8 @@ func TestNobodyIsSentToAnAddressThatIsNotTheClients(t *testing.T) {
 		{"redirect_uri", callback + "/more"},
 		{"redirect_uri", callback + "?x=y"},
 		{"redirect_uri", callback + "#x"},
+		{"redirect_uri", "http://127.0.0.1:7001/callback#"},
+		{"redirect_uri", "http://127.0.0.1:/callback"},
 		{"redirect_uri", "https://127.0.0.1:7000/callback"},
 		{"redirect_uri", "http://localhost:7000/callback"},
 		{"redirect_uri", "http://127.0.0.1:7000@evil.example/callback"},

@@ -45,7 +45,7 @@ func start(t *testing.T, options ...func(*config)) *running {
 	c := config{
 		issuer: "http://" + ts.Listener.Addr().String(), audience: audience, ttl: 15 * time.Minute,
 		keyFile: filepath.Join(t.TempDir(), "key.pem"),
-		clients: list{"robot:" + secret}, publicClients: list{"app=" + callback, "web=https://app.example/cb?a=b"},
+		clients: list{"robot:" + secret, "r+b%t:" + secret}, publicClients: list{"app=" + callback, "web=https://app.example/cb?a=b"},
 	}
 	for _, option := range options {
 		option(&c)

@@ -104,6 +104,9 @@ func TestTokenCommandSignsWithTheServersKey(t *testing.T) {
 }
 
 func TestCommandsRefuse(t *testing.T) {
+	// Were one not refused, it would stop at once instead of serving for ever.
+	over, cancel := context.WithCancel(t.Context())
+	cancel()
 	key := filepath.Join(t.TempDir(), "key.pem")
 	for _, test := range []struct {
 		args string
@@ -124,17 +127,19 @@ func TestCommandsRefuse(t *testing.T) {
 		{"serve -addr [::]:0", "-listen-anywhere"},
 		{"serve -addr 192.0.2.1:0", "-listen-anywhere"},
 		{"serve -addr example.com:0", "-listen-anywhere"},
+		{"serve -addr 0.0.0.0:0 -listen-anywhere", "needs -issuer"},
 		{"serve -addr 127.0.0.1:0 -issuer http://devauth:9000", "-listen-anywhere"},
 		{"serve -addr 127.0.0.1:0 -issuer https://auth.example/path", "nothing after it"},
 		{"serve -addr 127.0.0.1:0 -client robot:short", "number 1"},
 		{"serve -addr 127.0.0.1:0 -client dev|alice:0123456789abcdef", "number 1"},
 		{"serve -addr 127.0.0.1:0 -public-client app=http://app.example/", "number 1"},
+		{"serve -addr 127.0.0.1:0 -client robot:0123456789abcdef -public-client robot=http://localhost/", "is a -client too"},
 	} {
 		args := strings.Fields(test.args)
 		if len(args) > 1 {
 			args = append([]string{args[0], "-key", key}, args[1:]...)
 		}
-		err := run(t.Context(), args, noEnv, io.Discard, io.Discard)
+		err := run(over, args, noEnv, io.Discard, io.Discard)
 		if err == nil || !strings.Contains(err.Error(), test.want) {
 			t.Errorf("devauth %s = %v, want %q", test.args, err, test.want)
 		}

@@ -121,6 +121,9 @@ func (c *config) checkReach() error {
 	if !isLoopback(host) && !c.listenAnywhere {
 		return fmt.Errorf("-addr %q is not loopback: that needs -listen-anywhere", c.addr)
 	}
+	if !isLoopback(host) && c.issuer == "" {
+		return fmt.Errorf("-addr %q needs -issuer: the name by which clients will reach it", c.addr)
+	}
 	u, err := url.Parse(c.issuer)
 	if err == nil && u.Scheme == "http" && !isLoopback(u.Hostname()) && !c.listenAnywhere {
 		return fmt.Errorf("-issuer %q is plain http beyond loopback: that needs -listen-anywhere", c.issuer)

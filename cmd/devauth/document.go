@@ -38,7 +38,7 @@ func newDocuments(loopback bool) *documents {
 			if err != nil {
 				return fmt.Errorf("dial metadata document: %w", err)
 			}
-			if ip := ap.Addr().Unmap(); !isPublic(ip) && !(loopback && ip.IsLoopback()) {
+			if ip := ap.Addr(); !isPublic(ip) && !(loopback && ip.IsLoopback()) {
 				return errors.New("metadata documents are fetched from public addresses only")
 			}
 			return nil
@@ -107,12 +107,9 @@ func (d *documents) fetch(ctx context.Context, id string) (*client, error) {
 	if resp.StatusCode != http.StatusOK || media != "application/json" && !strings.HasSuffix(media, "+json") {
 		return nil, fmt.Errorf("fetch client metadata: status %d, media type %q", resp.StatusCode, media)
 	}
-	text, err := io.ReadAll(io.LimitReader(resp.Body, maxDocument+1))
+	text, err := io.ReadAll(io.LimitReader(resp.Body, maxDocument)) // a longer one, cut here, is no JSON
 	if err != nil {
 		return nil, fmt.Errorf("fetch client metadata: %w", err)
-	}
-	if len(text) > maxDocument {
-		return nil, fmt.Errorf("fetch client metadata: more than %d bytes", maxDocument)
 	}
 	return readDocument(id, text)
 }

@@ -84,17 +84,23 @@ func TestDocumentIsRefused(t *testing.T) {
 		answers[r.URL.Path](w, "https://"+r.Host+r.URL.Path)
 	})
 	for path := range answers {
-		want := http.StatusBadRequest
-		if path == "/good" {
-			want = http.StatusOK
-		}
-		resp, text := s.do("GET", s.request("client_id", host+path), "")
-		if resp.StatusCode != want || strings.Contains(text, "href=\"http") {
-			t.Errorf("%s = %s, want %d", path, resp.Status, want)
+		if c, err := s.documents.fetch(t.Context(), host+path); (err == nil) != (path == "/good") {
+			t.Errorf("fetch of %s = %v, %v", path, c, err)
 		}
 	}
 	if elsewhere.Load() != 1 { // asked for by its own name above
-		t.Errorf("the redirect was followed")
+		t.Error("the redirect was followed")
+	}
+	resp, text := s.do("GET", s.request("client_id", host+"/other"), "")
+	if resp.StatusCode != http.StatusBadRequest || strings.Contains(text, `href="http`) {
+		t.Errorf("sign-in for a refused document = %s, want 400 and no way out", resp.Status)
+	}
+	plain := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		sendJSON(w, good("http://"+r.Host+r.URL.Path)+"}")
+	}))
+	defer plain.Close()
+	if c, err := s.documents.fetch(t.Context(), plain.URL+"/good"); err == nil {
+		t.Errorf("fetch over plain http = %v, want an error", c)
 	}
 }
 
@@ -112,6 +118,7 @@ func TestDocumentURLsAreStrict(t *testing.T) {
 		"https:///a":                       false,
 		"HTTPS://app.example/a":            false,
 		"https://app.example/a|b":          false,
+		"https://app.example/a?b|c":        false,
 		"https://app.example/a b":          false,
 		"file:///etc/passwd":               false,
 		"https://a.example/" + long(512):   false,
@@ -134,7 +141,7 @@ func TestDocumentsComeFromPublicAddressesOnly(t *testing.T) {
 		"::1": false, "::": false, "fe80::1": false, "fd00::1": false, "ff02::1": false, "64:ff9b::7f00:1": false,
 		"2002:7f00:1::": false, "2001::1": false, "2001:db8::1": false, "3fff::1": false, "fec0::1": false, "::ffff:127.0.0.1": false,
 	} {
-		if got := isPublic(netip.MustParseAddr(address).Unmap()); got != want {
+		if got := isPublic(netip.MustParseAddr(address)); got != want {
 			t.Errorf("isPublic(%s) = %v, want %v", address, got, want)
 		}
 	}

@@ -10,7 +10,11 @@ import (
 func (s *server) guard(next http.Handler) http.Handler {
 	// A page of another site may lead a person here, but may not post for them.
 	// Comparing Origin with Host is sound because Host is checked before.
-	next = http.NewCrossOriginProtection().Handler(next)
+	crossOrigin := http.NewCrossOriginProtection()
+	crossOrigin.SetDenyHandler(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		http.Error(w, "devauth, for development only: a page of another site may not post here", http.StatusForbidden)
+	}))
+	next = crossOrigin.Handler(next)
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		h := w.Header()
 		h.Set("Cache-Control", "no-store")

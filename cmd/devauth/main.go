@@ -17,6 +17,12 @@
 // not answered from the page itself (no cookies, no JavaScript); what it keeps
 // in memory is bounded and expires.
 //
+// Each flag of serve can be set in the environment: -allow-host is
+// DEVAUTH_ALLOW_HOST (several values with commas). In a container:
+//
+//	DEVAUTH_ADDR=0.0.0.0:9000 DEVAUTH_LISTEN_ANYWHERE=true \
+//	DEVAUTH_ISSUER=http://localhost:9000 DEVAUTH_ALLOW_HOST=devauth:9000 devauth serve
+//
 // It is written by hand because no Go library at hand does resource
 // indicators, registration, metadata documents and at+jwt together. It imports
 // nothing of this project: to use it elsewhere copy the folder and edit
@@ -39,8 +45,9 @@ const usage = `devauth is an authorization server for development only.
 	devauth serve [flags]             run it
 	devauth token -user NAME [flags]  print an access token
 
-"devauth serve -h" and "devauth token -h" list the flags. Each flag can also be
-set in the environment: -listen-anywhere is DEVAUTH_LISTEN_ANYWHERE.
+"devauth serve -h" and "devauth token -h" list the flags. Those of serve, and
+-issuer, -audience and -key of token, can be set in the environment too:
+-listen-anywhere is DEVAUTH_LISTEN_ANYWHERE.
 `
 
 func main() {

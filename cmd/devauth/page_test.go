@@ -123,6 +123,7 @@ func TestFormIsShownAgainUntilItIsAnswered(t *testing.T) {
 		{"markup for a name", "<b>", "approve", "pick another name"},
 		{"a bar in the name", "dev|alice", "approve", "pick another name"},
 		{"no decision", "alice", "", "Approve or deny"},
+		{"a name without end", strings.Repeat("x", 5<<10), "approve", "could not be read"},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {

@@ -21,9 +21,12 @@ func createCall() call {
 
 func foreign(key handles.Key) handles.Key { return handles.NewKey(newUser(), key.Handle()) }
 
-// parallel runs n calls at once and returns how many ended with each of the
-// errors; index 0 counts those that succeeded. Any other error fails the test.
-func parallel(t *testing.T, n int, do func(i int) error, expected ...error) []int {
+// is returns the test for one error.
+func is(want error) func(error) bool { return func(err error) bool { return errors.Is(err, want) } }
+
+// parallel runs n calls at once and returns how many ended each of the
+// expected errors; index 0 counts those that succeeded. Any other error fails the test.
+func parallel(t *testing.T, n int, do func(i int) error, expected ...func(error) bool) []int {
 	t.Helper()
 	results := make([]error, n)
 	var g errgroup.Group
@@ -38,8 +41,8 @@ next:
 			counts[0]++
 			continue
 		}
-		for i, want := range expected {
-			if errors.Is(err, want) {
+		for i, expected := range expected {
+			if expected(err) {
 				counts[i+1]++
 				continue next
 			}
@@ -87,7 +90,7 @@ func (s *suite) testBounds(t *testing.T) {
 		owner, replica := newUser(), s.open(t, "")
 		got := parallel(t, 40, func(i int) error {
 			return createCall().do(t.Context(), []*store.Postgres{s.store, replica}[i%2], newKey(owner))
-		}, store.ErrQuota)
+		}, is(store.ErrQuota))
 		if got[0] != 20 || got[1] != 20 {
 			t.Errorf("%d succeeded and %d met the quota, want 20 and 20", got[0], got[1])
 		}
@@ -98,7 +101,7 @@ func (s *suite) testBounds(t *testing.T) {
 		got := parallel(t, 10, func(i int) error {
 			_, err := s.store.SetItem(t.Context(), key, fmt.Sprintf("T-%03d", 110+i), 1)
 			return err
-		}, store.ErrTooManyLines)
+		}, is(store.ErrTooManyLines))
 		if got[0] != 2 || got[1] != 8 {
 			t.Errorf("%d succeeded and %d were refused, want 2 and 8", got[0], got[1])
 		}

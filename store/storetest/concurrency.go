@@ -53,7 +53,7 @@ func (s *suite) testConcurrency(t *testing.T) {
 				}
 				_, err := s.store.SetItem(t.Context(), key, "T-001", i)
 				return err
-			}, store.ErrUnknown)
+			}, is(store.ErrUnknown))
 			if status := ask[string](t, s, `SELECT status || lines FROM carts WHERE user_id = $1`, key.Owner()); status != "discarded{}" {
 				t.Fatalf("the cart is %s, want discarded{}", status)
 			}

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"example.com/mcp-cart/handles"
 	"example.com/mcp-cart/store"
@@ -125,6 +126,12 @@ func (s *suite) testConnections(t *testing.T) {
 			go func() { result <- call.do(ctx, p.Postgres, key) }()
 			p.awaitBlocked(t)
 			hangUp()
+			// Time enough for a cancellation to do its work, were there one.
+			select {
+			case err := <-result:
+				t.Fatalf("%s ended with its caller: %v", call.name, err)
+			case <-time.After(300 * time.Millisecond):
+			}
 			commit()
 			if err := <-result; err != nil {
 				t.Errorf("%s = %v, want success", call.name, err)

@@ -8,7 +8,7 @@ import (
 
 	"example.com/mcp-cart/migrations"
 	"example.com/mcp-cart/store"
-	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgxpool"
 )
 
 func testSchema(t *testing.T, fresh func(testing.TB) string) {
@@ -27,13 +27,32 @@ func testSchema(t *testing.T, fresh func(testing.TB) string) {
 			t.Errorf("CheckSchema = %v, want ErrSchema", err)
 		}
 	})
-	t.Run("four replicas that migrate at once all succeed", func(t *testing.T) {
+	db, err := pgxpool.New(t.Context(), url)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(db.Close)
+	s := &suite{url: url, store: p, db: db}
+	t.Run("four replicas that migrate an empty database at once all succeed", func(t *testing.T) {
 		applied := make([][]int64, 4)
+		// Somebody is just creating a table of the first migration. This brings all
+		// four to the point where, without a lock around everything, they go on
+		// together.
+		tx, _ := s.hold(t, `CREATE TABLE products (id int)`)
+		arrived := make(chan struct{})
+		go func() {
+			defer close(arrived)
+			s.eventually(t, "four migrations to wait", `SELECT count(*) = $1 FROM pg_stat_activity
+				WHERE datname = current_database() AND pid <> pg_backend_pid()
+				  AND (wait_event_type = 'Lock' OR query LIKE '%advisory%')`, len(applied))
+			_ = tx.Rollback(context.Background())
+		}()
 		parallel(t, len(applied), func(i int) error {
 			var err error
 			applied[i], err = store.Migrate(t.Context(), url)
 			return err
 		})
+		<-arrived
 		total := 0
 		for _, versions := range applied {
 			total += len(versions)
@@ -51,31 +70,20 @@ func testSchema(t *testing.T, fresh func(testing.TB) string) {
 			t.Errorf("CreateCart = %v", err)
 		}
 	})
-	conn, err := pgx.Connect(t.Context(), url)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = conn.Close(context.Background()) })
-	exec := func(t *testing.T, sql string, args ...any) {
-		t.Helper()
-		if _, err := conn.Exec(t.Context(), sql, args...); err != nil {
-			t.Fatalf("%s: %v", sql, err)
-		}
-	}
 	t.Run("a newer schema fits", func(t *testing.T) {
-		exec(t, `INSERT INTO goose_db_version (version_id, is_applied) VALUES ($1, true)`, latest+1)
+		s.exec(t, `INSERT INTO goose_db_version (version_id, is_applied) VALUES ($1, true)`, latest+1)
 		if err := p.CheckSchema(t.Context()); err != nil {
 			t.Errorf("CheckSchema = %v", err)
 		}
-		exec(t, `DELETE FROM goose_db_version WHERE version_id > $1`, latest)
+		s.exec(t, `DELETE FROM goose_db_version WHERE version_id > $1`, latest)
 	})
 	t.Run("a column more disturbs nobody", func(t *testing.T) {
 		key := newKey(newUser())
 		if _, err := p.CreateCart(t.Context(), key); err != nil {
 			t.Fatal(err)
 		}
-		exec(t, `ALTER TABLE carts ADD COLUMN later text`)
-		exec(t, `ALTER TABLE products ADD COLUMN later text`)
+		s.exec(t, `ALTER TABLE carts ADD COLUMN later text`)
+		s.exec(t, `ALTER TABLE products ADD COLUMN later text`)
 		for _, call := range cartCalls() {
 			if err := call.do(t.Context(), p, key); err != nil && !errors.Is(err, store.ErrUnknownProduct) {
 				t.Errorf("%s = %v", call.name, err)
@@ -83,17 +91,25 @@ func testSchema(t *testing.T, fresh func(testing.TB) string) {
 		}
 	})
 	t.Run("a changed column costs a connection one busy answer", func(t *testing.T) {
-		search := func() error { _, err := p.SearchProducts(t.Context(), "", "", 1); return err }
-		exec(t, `ALTER TABLE products ALTER COLUMN name TYPE varchar`)
-		if err := search(); err != nil && !errors.Is(err, store.ErrBusy) {
-			t.Errorf("SearchProducts = %v, want ErrBusy or nothing", err)
+		one, err := store.Open(t.Context(), url+"&pool_max_conns=1")
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer one.Close()
+		search := func() error { _, err := one.SearchProducts(t.Context(), "", "", 1); return err }
+		if err := search(); err != nil {
+			t.Fatal(err)
+		}
+		s.exec(t, `ALTER TABLE products ALTER COLUMN name TYPE varchar`)
+		if err := search(); !errors.Is(err, store.ErrBusy) {
+			t.Errorf("the first SearchProducts = %v, want ErrBusy", err)
 		}
 		if err := search(); err != nil {
 			t.Errorf("the second SearchProducts = %v", err)
 		}
 	})
 	t.Run("an older schema does not fit", func(t *testing.T) {
-		exec(t, `DELETE FROM goose_db_version WHERE version_id = $1`, latest)
+		s.exec(t, `DELETE FROM goose_db_version WHERE version_id = $1`, latest)
 		if err := p.CheckSchema(t.Context()); !errors.Is(err, store.ErrSchema) {
 			t.Errorf("CheckSchema = %v, want ErrSchema", err)
 		}

@@ -34,6 +34,11 @@ func Run(t *testing.T, fresh func(testing.TB) string) {
 	t.Run("Text", s.testText)
 	t.Run("RoundTrips", s.testRoundTrips)
 	t.Run("Connections", s.testConnections)
+	t.Run("Orders", s.testOrders)
+	t.Run("RefusedOrders", s.testRefusedOrders)
+	t.Run("Redemption", s.testRedemption)
+	t.Run("Contention", s.testContention)
+	t.Run("Commit", s.testCommit)
 }
 
 // suite is one migrated database, the store under test, and a way around it.
