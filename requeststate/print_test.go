@@ -39,6 +39,15 @@ func TestSecretsPrintAsNothing(t *testing.T) {
 	}
 }
 
+func TestRingAndTicketPrintTheirKind(t *testing.T) {
+	s := newSealer(t, oldKey)
+	for want, value := range map[string]any{"[key ring]": s.keys.ring.Load(), "[ticket]": open(t, s, begin(t, s))} {
+		if got := fmt.Sprintf("%+v", value); got != want {
+			t.Errorf("Sprintf = %q, want %q", got, want)
+		}
+	}
+}
+
 func printed(t *testing.T, value any) string {
 	t.Helper()
 	var b bytes.Buffer

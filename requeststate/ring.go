@@ -9,7 +9,6 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
-	"log/slog"
 	"strings"
 
 	"golang.org/x/crypto/chacha20poly1305"
@@ -49,7 +48,7 @@ func ParseRing(text string) (*Ring, error) {
 	}
 	switch {
 	case len(p.ring.keys) == 0:
-		return nil, errors.New("key ring: no key")
+		return nil, errors.New("key ring: there is no key")
 	case p.ring.mint == nil:
 		return nil, errors.New("key ring: no key says mint")
 	}
@@ -153,14 +152,10 @@ func (r *Ring) IDs() []KeyInfo {
 // Format prints that it is a ring, whatever the verb.
 func (Ring) Format(f fmt.State, _ rune) { fmt.Fprint(f, "[key ring]") }
 
-// LogValue hides the ring from logs.
-func (Ring) LogValue() slog.Value { return slog.StringValue("[key ring]") }
-
 // secret is a key as the ring's text gives it. It prints as nothing.
 type secret [32]byte
 
 func (secret) Format(fmt.State, rune)       {}
-func (secret) LogValue() slog.Value         { return slog.StringValue("") }
 func (secret) MarshalText() ([]byte, error) { return nil, nil }
 
 func parseSecret(text string) (secret, error) {

@@ -40,8 +40,8 @@ func TestRingIsRead(t *testing.T) {
 func TestBadRingIsRefused(t *testing.T) {
 	secret := strings.Fields(oldKey)[1]
 	for name, tt := range map[string]struct{ text, want string }{
-		"empty":                  {"", "no key"},
-		"comments only":          {"# nothing\n\n", "no key"},
+		"empty":                  {"", "there is no key"},
+		"comments only":          {"# nothing\n\n", "there is no key"},
 		"no mint":                {oldKey + "\n" + newKey, "no key says mint"},
 		"two mints":              {oldKey + " mint\n" + newKey + " mint", "second key says mint"},
 		"a repeated id":          {oldKey + " mint\n" + testKey("0a0b0c0d", 0x20), "id is there twice"},

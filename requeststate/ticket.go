@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"log/slog"
 	"reflect"
 	"time"
 )
@@ -60,9 +59,6 @@ func (t *Ticket) Continue(question string, payload any) (string, error) {
 
 // Format prints that it is a ticket, whatever the verb. Its payload may be personal.
 func (Ticket) Format(f fmt.State, _ rune) { fmt.Fprint(f, "[ticket]") }
-
-// LogValue hides the ticket from logs.
-func (Ticket) LogValue() slog.Value { return slog.StringValue("[ticket]") }
 
 // errNoTicket is what a Ticket gives that no Open has made.
 var errNoTicket = errors.New("request state: not a ticket from Open")

@@ -155,8 +155,8 @@ func TestRedeemRefusesWhatProvesNothing(t *testing.T) {
 			t.Errorf("%s: Redeem = %v, want an error", name, err)
 		}
 	}
-	if _, err := new(Ticket).Continue("confirm", nil); err == nil {
-		t.Errorf("Continue on a ticket never opened = nil, want an error")
+	if _, err := new(Ticket).Continue("confirm", nil); !errors.Is(err, errNoTicket) {
+		t.Errorf("Continue on a ticket never opened = %v, want errNoTicket", err)
 	}
 	if len(l.rows) != 0 {
 		t.Errorf("%d rows were recorded, want none", len(l.rows))

@@ -166,9 +166,29 @@ func TestLargestTokenOpensAndLargerIsNotMade(t *testing.T) {
 	}
 }
 
-func TestTokensOfOnePayloadDiffer(t *testing.T) {
+func TestNoNonceIsUsedTwice(t *testing.T) {
+	ring := mustRing(t, ringText(oldKey))
+	seen := make(map[string]bool)
+	for range 1000 {
+		token, err := seal(ring, []byte("the same claims"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		raw, err := decode64(strings.TrimPrefix(token, prefix))
+		if err != nil {
+			t.Fatal(err)
+		}
+		nonce := string(raw[idSize:headSize])
+		if seen[nonce] {
+			t.Fatalf("nonce %x = one used before, want another", nonce)
+		}
+		seen[nonce] = true
+	}
+}
+
+func TestEveryFlowHasItsOwnName(t *testing.T) {
 	s := newSealer(t, oldKey)
-	if one, two := begin(t, s), begin(t, s); one == two {
-		t.Errorf("Begin twice = the same token, want another nonce and flow")
+	if one, two := open(t, s, begin(t, s)), open(t, s, begin(t, s)); one.Flow() == two.Flow() {
+		t.Errorf("Begin twice = flow %s twice, want two", one.Flow())
 	}
 }

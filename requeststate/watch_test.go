@@ -95,8 +95,12 @@ func TestUnchangedFileIsNoNews(t *testing.T) {
 	watch(t, func(w *watched) {
 		w.want("0a0b0c0d")
 		w.poll()
+		ring := w.keys.ring.Load()
 		w.write(ringText(oldKey)) // another time of change, the same content
 		w.poll()
+		if w.keys.ring.Load() != ring {
+			t.Errorf("the ring was replaced, want it left alone")
+		}
 		w.want("0a0b0c0d")
 	})
 }
@@ -142,7 +146,7 @@ func TestBadFileKeepsTheOldRing(t *testing.T) {
 		"no mint":  oldKey + "\n" + newKey + "\n",
 		"half":     ringText(newKey, oldKey)[:30],
 		"junk":     "\x00\xff junk",
-		"too big":  "#" + strings.Repeat("x", maxRingFile) + "\n" + ringText(newKey),
+		"too big":  ringText(newKey) + "#" + strings.Repeat("x", maxRingFile),
 		"two mint": oldKey + " mint\n" + newKey + " mint\n",
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -184,6 +184,5 @@ func sessionOptions(c *call) *mcp.ServerSessionOptions {
 		InitializeParams:          &mcp.InitializeParams{ProtocolVersion: c.version, Capabilities: &mcp.ClientCapabilities{}},
 		InitializedParams:         &mcp.InitializedParams{},
 		NegotiatedProtocolVersion: c.version,
-		LogLevel:                  "info",
 	}}
 }

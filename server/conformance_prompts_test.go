@@ -33,7 +33,7 @@ func suiteExtension(e era, s *Server, asking *askingFixtures, rich *tool) *exten
 			}
 		},
 		register: func(sdk *mcp.Server) {
-			sdk.AddReceivingMiddleware(keepRequest)
+			sdk.AddReceivingMiddleware(startLogging, keepRequest)
 			addPrompts(sdk)
 			asking.addPrompt(sdk)
 			addResources(sdk)

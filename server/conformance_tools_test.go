@@ -186,6 +186,22 @@ func keepRequest(next mcp.MethodHandler) mcp.MethodHandler {
 	}
 }
 
+// startLogging lets tools log to clients of the handshake era, which set a level
+// once. None is kept, so every call starts with the same one.
+func startLogging(next mcp.MethodHandler) mcp.MethodHandler {
+	return func(ctx context.Context, method string, req mcp.Request) (mcp.Result, error) {
+		who, _ := callerFrom(ctx)
+		session, ok := req.GetSession().(*mcp.ServerSession)
+		if ok && who.call.era == handshake && method == "tools/call" {
+			info := &mcp.ServerRequest[*mcp.SetLoggingLevelParams]{Session: session, Params: &mcp.SetLoggingLevelParams{Level: "info"}}
+			if _, err := next(ctx, "logging/setLevel", info); err != nil {
+				return nil, err
+			}
+		}
+		return next(ctx, method, req)
+	}
+}
+
 func requestFrom(ctx context.Context) *mcp.CallToolRequest {
 	return ctx.Value(requestKey{}).(*mcp.CallToolRequest)
 }

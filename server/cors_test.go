@@ -68,6 +68,7 @@ func TestPagesOfListedOriginsCanReadEveryAnswer(t *testing.T) {
 	}{
 		{"POST", "shop.example", 200},
 		{"POST", "evil.example", 421},
+		{"OPTIONS", "shop.example", 405}, // no preflight: nothing is asked
 		{"GET", "shop.example", 405},
 		{"DELETE", "shop.example", 405},
 	} {
@@ -83,6 +84,14 @@ func TestPagesOfListedOriginsCanReadEveryAnswer(t *testing.T) {
 			t.Errorf("%s %d: Access-Control-Expose-Headers = %q, want WWW-Authenticate and Retry-After", c.method, c.status, exposed)
 		}
 		wantVaryOrigin(t, w)
+	}
+}
+
+func TestOnlyAPreflightEndsAtTheFrontDoor(t *testing.T) {
+	h := testFrontDoor(t, []string{"https://app.example"})
+	w := ask(h, "POST", "shop.example", map[string][]string{"Origin": {"https://app.example"}, "Access-Control-Request-Method": {"POST"}})
+	if w.Code != http.StatusOK {
+		t.Errorf("status of a POST with a preflight's header = %d, want 200", w.Code)
 	}
 }
 

@@ -88,23 +88,17 @@ func tooLarge(rc *http.ResponseController, r *http.Request) *refusal {
 		// However the reading ends, the answer is the same.
 		_, _ = io.CopyN(io.Discard, r.Body, maxDrain)
 	}
-	return closing(refuse(http.StatusRequestEntityTooLarge, jsonrpc.CodeInvalidRequest, "size", "Invalid Request: the body is too large"))
+	return refuse(http.StatusRequestEntityTooLarge, jsonrpc.CodeInvalidRequest, "size", "Invalid Request: the body is too large")
 }
 
-// broken is a body that ended early or took too long.
+// broken is a body that ended early or took too long. In both cases net/http
+// closes the connection after the answer.
 func broken(err error) *refusal {
 	r := refuse(http.StatusBadRequest, jsonrpc.CodeParseError, "truncated", "Parse error: the body is incomplete")
 	if errors.Is(err, os.ErrDeadlineExceeded) {
 		r = refuse(http.StatusRequestTimeout, jsonrpc.CodeInvalidRequest, "slow", "Invalid Request: the body took too long to arrive")
 	}
 	r.cause = err
-	return closing(r)
-}
-
-// closing ends the connection with the answer: what follows on it is the rest of
-// a body.
-func closing(r *refusal) *refusal {
-	r.header = http.Header{"Connection": {"close"}}
 	return r
 }
 

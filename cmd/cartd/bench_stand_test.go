@@ -20,6 +20,7 @@ import (
 	"example.com/mcp-cart/auth"
 	"example.com/mcp-cart/auth/authtest"
 	"example.com/mcp-cart/handles"
+	"example.com/mcp-cart/requeststate"
 	"example.com/mcp-cart/server"
 	"example.com/mcp-cart/store"
 )
@@ -68,7 +69,7 @@ func newStand(b *testing.B) *stand {
 	}
 	srv, err := server.New(server.Config{
 		Resource: authtest.Audience, Issuers: []auth.Issuer{{URL: s.site.issuer.URL}},
-		Verifier: s.verifier, Store: s.store, RateLimit: 1_000_000,
+		Verifier: s.verifier, Store: s.store, Sealer: newSealer(b), RateLimit: 1_000_000,
 		// What goes to standard error in production is written out here, too.
 		Log: slog.New(slog.NewJSONHandler(nowhere{}, nil)), Metrics: prometheus.NewRegistry(), Version: "bench",
 	})
@@ -81,6 +82,23 @@ func newStand(b *testing.B) *stand {
 	s.ours = listenOn(b, s.handler)
 	s.bare = listenOn(b, bareHandler{s})
 	return s
+}
+
+func newSealer(b *testing.B) *requeststate.Sealer {
+	b.Helper()
+	parsed, err := requeststate.ParseRing(ring("0a1b2c3d", "mint"))
+	if err != nil {
+		b.Fatal(err)
+	}
+	keys, err := requeststate.NewKeys(parsed)
+	if err != nil {
+		b.Fatal(err)
+	}
+	sealer, err := requeststate.NewSealer(keys)
+	if err != nil {
+		b.Fatal(err)
+	}
+	return sealer
 }
 
 // nowhere is not [io.Discard], for which slog would not format anything.

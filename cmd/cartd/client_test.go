@@ -109,7 +109,7 @@ func setItem(cartID, sku string, quantity int) args {
 }
 
 const meta = `"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28",` +
-	`"io.modelcontextprotocol/clientInfo":{"name":"test","version":"1"},"io.modelcontextprotocol/clientCapabilities":{}}`
+	`"io.modelcontextprotocol/clientInfo":{"name":"test","version":"1"},"io.modelcontextprotocol/clientCapabilities":{"elicitation":{"form":{}}}}`
 
 // A reply is what came back from a call that no client library touched.
 type reply struct {
@@ -127,6 +127,9 @@ func (r reply) ok() bool {
 // request is a tools/call as a well-behaved client sends it.
 func (r *replica) request(t testing.TB, token, tool string, a args) *http.Request {
 	t.Helper()
+	if a == nil {
+		a = args{}
+	}
 	arguments, err := json.Marshal(a)
 	if err != nil {
 		t.Fatal(err)

@@ -19,9 +19,12 @@ func goodEnv() map[string]string {
 		"LISTEN_ADDR":        "127.0.0.1:0",
 		"RESOURCE_URL":       authtest.Audience,
 		"OAUTH_ISSUER":       "http://127.0.0.1:1",
-		"REQUEST_STATE_KEYS": "0a1b2c3d AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8 mint",
+		"REQUEST_STATE_KEYS": ring("0a1b2c3d", "mint"),
 	}
 }
+
+// ring is a line of a key ring. Its secret is always the same.
+func ring(id, mint string) string { return id + " AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8 " + mint }
 
 func TestServeRefusesABadConfiguration(t *testing.T) {
 	t.Parallel()
@@ -51,6 +54,11 @@ func TestServeRefusesABadConfiguration(t *testing.T) {
 		{"token typ", map[string]string{"OAUTH_TOKEN_TYP": "id_token"}, "typ"},
 		{"no key ring", map[string]string{"REQUEST_STATE_KEYS": ""}, "REQUEST_STATE_KEYS"},
 		{"two key rings", map[string]string{"REQUEST_STATE_KEYS_FILE": "/keys"}, "not both"},
+		{"key that is too short", map[string]string{"REQUEST_STATE_KEYS": "0a1b2c3d aHVudGVyMg mint"}, "line 1"},
+		{"key that no state is sealed with", map[string]string{"REQUEST_STATE_KEYS": ring("0a1b2c3d", "")}, "mint"},
+		{"two keys that seal", map[string]string{"REQUEST_STATE_KEYS": ring("0a1b2c3d", "mint") + "\n" + "4e5f6a7b ICEiIyQlJicoKSorLC0uLzAxMjM0NTY3ODk6Ozw9Pj8 mint"}, "line 2"},
+		{"one secret under two ids", map[string]string{"REQUEST_STATE_KEYS": ring("0a1b2c3d", "mint") + "\n" + ring("4e5f6a7b", "")}, "line 2"},
+		{"key file that is not there", map[string]string{"REQUEST_STATE_KEYS": "", "REQUEST_STATE_KEYS_FILE": "/nowhere"}, "/nowhere"},
 		{"no database", map[string]string{"DATABASE_URL": ""}, "DATABASE_URL"},
 		{"two databases", map[string]string{"DATABASE_URL_FILE": notEmpty}, "DATABASE_URL"},
 		{"database file that is not there", map[string]string{"DATABASE_URL": "", "DATABASE_URL_FILE": "/nowhere"}, "/nowhere"},
@@ -75,8 +83,8 @@ func TestServeRefusesABadConfiguration(t *testing.T) {
 			if code != 1 || !strings.Contains(printed, "cartd: ") || !strings.Contains(printed, test.want) {
 				t.Errorf("cartd serve = exit %d, want 1 and a message with %q:\n%s", code, test.want, printed)
 			}
-			if strings.Contains(printed, "hunter2") || strings.Contains(printed, "panic") {
-				t.Errorf("the message holds the password or a panic:\n%s", printed)
+			if strings.Contains(printed, "hunter2") || strings.Contains(printed, "AAECAwQF") || strings.Contains(printed, "aHVudGVyMg") || strings.Contains(printed, "panic") {
+				t.Errorf("the message holds a secret or is a panic:\n%s", printed)
 			}
 		})
 	}
@@ -114,4 +122,25 @@ func TestDatabaseURLMayStandInAFile(t *testing.T) {
 	delete(s.env, "DATABASE_URL")
 	s.env["DATABASE_URL_FILE"] = file
 	s.replica(t)
+}
+
+func TestKeygenPrintsAKeyThatServeTakes(t *testing.T) {
+	t.Parallel()
+	s := newSite(t, 1)
+	var keys [2]string
+	for i := range keys {
+		p := start(t, nil, "keygen")
+		if code := p.exit(t); code != 0 {
+			t.Fatalf("cartd keygen = exit %d, want 0:\n%s", code, p.out)
+		}
+		keys[i] = p.out.String()
+	}
+	if keys[0] == keys[1] {
+		t.Errorf("cartd keygen printed %q twice", keys[0])
+	}
+	s.env["REQUEST_STATE_KEYS"] = keys[0]
+	r := s.replica(t)
+	if secret := strings.Fields(keys[0])[1]; strings.Contains(r.out.String(), secret) {
+		t.Error("the log holds the secret of a key")
+	}
 }

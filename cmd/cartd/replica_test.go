@@ -53,7 +53,7 @@ func newEmptySite(t testing.TB, issuers int) *site {
 		"RESOURCE_URL": authtest.Audience,
 		"OAUTH_ISSUER": strings.Join(urls, ","),
 		// The same ring everywhere, as in production.
-		"REQUEST_STATE_KEYS": "0a1b2c3d AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8 mint",
+		"REQUEST_STATE_KEYS": ring("0a1b2c3d", "mint"),
 		"RATE_LIMIT":         "100000",
 		// No test waits for the janitor, and none is to be disturbed by it.
 		"JANITOR_INTERVAL": "24h",

@@ -137,6 +137,9 @@ func TestFormIsReadOneWayOnly(t *testing.T) {
 		if resp.StatusCode/100 != 4 || strings.Contains(text, "access_token") {
 			t.Errorf("%s = %s %s, want a refusal", name, resp.Status, text)
 		}
+		if name == "JSON" && !strings.Contains(text, "want a form") {
+			t.Errorf("JSON = %s, want to be told what is wrong", text)
+		}
 	}
 }
 

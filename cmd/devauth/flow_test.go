@@ -163,7 +163,7 @@ func TestProgramAuthenticatesEitherWay(t *testing.T) {
 		{"no client at all", form(), nil, 401, "invalid_client"},
 		{"both ways", form("client_secret", secret), basic("robot", secret), 400, "invalid_request"},
 		{"two ids", form("client_id", "app"), basic("robot", secret), 400, "invalid_request"},
-		{"bearer", form(), []string{"Authorization", "Bearer x"}, 401, "invalid_client"},
+		{"bearer", form("client_id", "app"), []string{"Authorization", "Bearer x"}, 401, "invalid_client"},
 		{"public client", form("client_id", "app"), nil, 400, "unauthorized_client"},
 		{"public client with a secret", form("client_id", "app", "client_secret", "x"), nil, 401, "invalid_client"},
 		{"unknown scope", form("client_id", "robot", "client_secret", secret, "scope", "cart admin"), nil, 400, "invalid_scope"},

@@ -41,7 +41,7 @@ type cutConn struct {
 
 func (c *cutConn) Write(b []byte) (int, error) {
 	if bytes.HasPrefix(b, cancelRequest) {
-		return len(b), nil
+		return len(b), c.Close()
 	}
 	if !bytes.Contains(b, []byte("commit\x00")) {
 		return c.Conn.Write(b)
@@ -110,6 +110,23 @@ func (s *suite) testCommit(t *testing.T) {
 		s.testCommitStillRuns(t, func(c checkout, p *store.Postgres) error {
 			return c.decline(context.Background(), p)
 		}, 0)
+	})
+	t.Run("cut off, and another call redeems the flow: that is not taken for one's own", func(t *testing.T) {
+		key := s.cartOf(t, "T-001")
+		c := s.checkout(t, key)
+		declined := make(chan error, 1)
+		meanwhile := func() {
+			go func() { declined <- c.decline(context.Background(), s.store) }()
+			s.awaitBlocked(t, 1)
+		}
+		p := s.open(t, "", store.WithDial((&cut{then: meanwhile}).dial))
+		if _, err := c.confirm(t.Context(), p); !errors.Is(err, store.ErrUnavailable) {
+			t.Errorf("PlaceOrder = %v, want ErrUnavailable", err)
+		}
+		if err := <-declined; err != nil {
+			t.Errorf("decline = %v", err)
+		}
+		s.wantOrders(t, key.Owner(), 0, 1)
 	})
 	t.Run("the session ended in the middle: nothing has happened, and the flow still works", func(t *testing.T) {
 		p, c := s.single(t, "terminated_tx"), s.checkout(t, s.cartOf(t, "T-001"))

@@ -33,7 +33,7 @@ exec 3<&0 </dev/null
 (
 	{
 		until_the_end
-		:
+		kill -"$signal" "-$$"
 		tries=0
 		while kill -0 "$$" && [ "$tries" -lt 600 ]; do
 			tries=$((tries + 1))
