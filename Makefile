@@ -31,6 +31,18 @@ check: ## formatting, vet, staticcheck, import rule, module files
 	go mod verify
 	go mod tidy -diff
 
+# A directory has the target's name.
+.PHONY: conformance
+conformance: conformance/node_modules/.package-lock.json ## run the official MCP conformance suite (needs npm)
+	go vet -tags conformance ./server/
+	go test -tags conformance -count=1 -v -run Conform $(TESTFLAGS) ./server/
+
+# The suite needs a newer Node.js than many systems have, so that is among the
+# packages.
+conformance/node_modules/.package-lock.json: conformance/package-lock.json
+	cd conformance && npm ci --no-audit --no-fund
+	@touch $@
+
 bench: ## measure the server against a bare handler and pgbench
 	go test -run '^$$' -bench . -benchtime $(BENCHTIME) $(TESTFLAGS) ./bench/
 

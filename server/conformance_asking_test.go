@@ -7,7 +7,6 @@ package server
 import (
 	"context"
 	"errors"
-	"testing"
 
 	jsonv2 "github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
@@ -18,23 +17,7 @@ import (
 
 // askingFixtures ask in the middle of a call. Those that keep a state between
 // rounds seal it, as checkout does.
-type askingFixtures struct{ sealer *requeststate.Sealer }
-
-func newAskingFixtures(t testing.TB) *askingFixtures {
-	ring, err := requeststate.ParseRing(requeststate.NewKeyLine())
-	if err != nil {
-		t.Fatal(err)
-	}
-	keys, err := requeststate.NewKeys(ring)
-	if err != nil {
-		t.Fatal(err)
-	}
-	sealer, err := requeststate.NewSealer(keys)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return &askingFixtures{sealer}
-}
+type askingFixtures struct{ *Server }
 
 func textForm(member string) string {
 	return `{"type": "object", "required": ["` + member + `"], "properties": {"` + member + `": {"type": "string"}}}`
@@ -55,7 +38,7 @@ func askSampling() *mcp.CreateMessageParams {
 	}}
 }
 
-func (f *askingFixtures) tools() []tool {
+func (f askingFixtures) fixtures() []tool {
 	asking := func(name string, run func(context.Context, caller) (any, error)) tool {
 		return fixture("test_input_required_result_"+name, "Asks in the middle of a call.", run)
 	}
@@ -68,8 +51,8 @@ func (f *askingFixtures) tools() []tool {
 			return askPlainly(who, "client_roots", &mcp.ListRootsParams{}, "roots")
 		}),
 		asking("capabilities", askWhatIsDeclared),
-		asking("request_state", f.confirm("test_input_required_result_request_state")),
-		asking("tampered_state", f.confirm("test_input_required_result_tampered_state")),
+		asking("request_state", f.confirm),
+		asking("tampered_state", f.confirm),
 		asking("multiple_inputs", f.askThree),
 		asking("multi_round", f.askTwice),
 	}
@@ -103,73 +86,76 @@ func askWhatIsDeclared(ctx context.Context, who caller) (any, error) {
 	return nil, canAsk(who.call)
 }
 
-func (f *askingFixtures) confirm(name string) func(context.Context, caller) (any, error) {
-	return func(_ context.Context, who caller) (any, error) {
-		binding := bindFixture(who, "tools/call", name, askOK)
-		return f.rounds(who, binding, askOK, func(ticket *requeststate.Ticket) (any, error) {
-			if reaction, _ := askOK.answer(who.call.answers); reaction == accepted {
-				return say("state-ok")
-			}
-			state, err := ticket.Continue(askOK.key, noArgs{})
-			return askOK.ask("Is it all right?", state), err
-		})
-	}
-}
-
-// askTwice carries the first answer to the last round in the state.
-func (f *askingFixtures) askTwice(_ context.Context, who caller) (any, error) {
-	binding := bindFixture(who, "tools/call", "test_input_required_result_multi_round", askStepOne, askStepTwo)
-	return f.rounds(who, binding, askStepOne, func(ticket *requeststate.Ticket) (any, error) {
-		type payload struct{ Name string }
-		var kept payload
-		if ticket.Question() == askStepOne.key {
-			name, ok := answerText(askStepOne, who.call, "name")
-			if !ok {
-				state, err := ticket.Continue(askStepOne.key, noArgs{})
-				return askStepOne.ask("What is your name?", state), err
-			}
-			kept.Name = name
-		} else if err := ticket.Payload(&kept); err != nil {
-			return nil, badState(err)
-		} else if color, ok := answerText(askStepTwo, who.call, "color"); ok {
-			return say(kept.Name + " likes " + color)
+func (f askingFixtures) confirm(_ context.Context, who caller) (any, error) {
+	ask := func(state string) *mcp.CallToolResult { return askOK.ask("Is it all right?", state) }
+	return f.rounds(who, ask, func(ticket *requeststate.Ticket) (any, error) {
+		if did, _ := askOK.answer(who.call.answers); did == accepted {
+			return say("state-ok")
 		}
-		state, err := ticket.Continue(askStepTwo.key, kept)
-		return askStepTwo.ask("Which colour do you like?", state), err
-	})
+		state, err := ticket.Continue(askOK.key, noArgs{})
+		return ask(state), err
+	}, askOK)
 }
 
 // askThree asks three things at once. The state stands for all of them.
-func (f *askingFixtures) askThree(_ context.Context, who caller) (any, error) {
+func (f askingFixtures) askThree(_ context.Context, who caller) (any, error) {
 	ask := func(state string) *mcp.CallToolResult {
 		result := askUserName.ask("What is your name?", state)
 		result.InputRequests["greeting"] = askSampling()
 		result.InputRequests["client_roots"] = &mcp.ListRootsParams{}
 		return result
 	}
-	binding := bindFixture(who, "tools/call", "test_input_required_result_multiple_inputs", askUserName)
-	result, err := f.rounds(who, binding, askUserName, func(ticket *requeststate.Ticket) (any, error) {
+	return f.rounds(who, ask, func(ticket *requeststate.Ticket) (any, error) {
 		name, ok := answerText(askUserName, who.call, "name")
 		if ok && answerHas(who.call, "greeting", "content") && answerHas(who.call, "client_roots", "roots") {
 			return say("Hello, " + name)
 		}
 		state, err := ticket.Continue(askUserName.key, noArgs{})
 		return ask(state), err
-	})
-	if asked, ok := result.(*mcp.CallToolResult); ok && err == nil && asked.InputRequests != nil {
-		return ask(asked.RequestState), nil
-	}
-	return result, err
+	}, askUserName)
 }
 
-// rounds asks the first question, and from then on hands the opened state to
-// next.
-func (f *askingFixtures) rounds(who caller, b requeststate.Binding, first question, next func(*requeststate.Ticket) (any, error)) (any, error) {
-	if who.call.state == nil {
-		state, err := f.sealer.Begin(b, first.key, noArgs{})
-		return first.ask("Please answer.", state), err
+// askTwice carries the first answer to the last round in the state.
+func (f askingFixtures) askTwice(_ context.Context, who caller) (any, error) {
+	ask := func(state string) *mcp.CallToolResult { return askStepOne.ask("What is your name?", state) }
+	return f.rounds(who, ask, func(ticket *requeststate.Ticket) (any, error) {
+		if ticket.Question() == askStepTwo.key {
+			return secondStep(who, ticket)
+		}
+		name, ok := answerText(askStepOne, who.call, "name")
+		if !ok {
+			state, err := ticket.Continue(askStepOne.key, noArgs{})
+			return ask(state), err
+		}
+		state, err := ticket.Continue(askStepTwo.key, stepOne{name})
+		return askStepTwo.ask("Which colour do you like?", state), err
+	}, askStepOne, askStepTwo)
+}
+
+type stepOne struct{ Name string }
+
+func secondStep(who caller, ticket *requeststate.Ticket) (any, error) {
+	var kept stepOne
+	if err := ticket.Payload(&kept); err != nil {
+		return nil, badState(err)
 	}
-	ticket, err := f.sealer.Open(b, *who.call.state)
+	color, ok := answerText(askStepTwo, who.call, "color")
+	if !ok {
+		state, err := ticket.Continue(askStepTwo.key, kept)
+		return askStepTwo.ask("Which colour do you like?", state), err
+	}
+	return say(kept.Name + " likes " + color)
+}
+
+// rounds asks, and from then on hands the opened state to next. The first of the
+// questions is the one that ask puts.
+func (f askingFixtures) rounds(who caller, ask func(state string) *mcp.CallToolResult, next func(*requeststate.Ticket) (any, error), questions ...question) (any, error) {
+	binding := f.bind(who, noArgs{}, questions...)
+	if who.call.state == nil {
+		state, err := f.sealer.Begin(binding, questions[0].key, noArgs{})
+		return ask(state), err
+	}
+	ticket, err := f.sealer.Open(binding, *who.call.state)
 	if errors.Is(err, requeststate.ErrInvalid) {
 		return nil, badState(err)
 	}
@@ -179,40 +165,25 @@ func (f *askingFixtures) rounds(who caller, b requeststate.Binding, first questi
 	return next(ticket)
 }
 
-func bindFixture(who caller, method, name string, questions ...question) requeststate.Binding {
-	b := requeststate.Binding{
-		Audience: "test://conformance",
-		Issuer:   who.Issuer, Subject: who.Subject, ClientID: who.ClientID, Owner: who.UserID(),
-		Method: method, Tool: name, Arguments: noArgs{},
+// prompt asks before it is shown.
+func (f askingFixtures) prompt(ctx context.Context, _ *mcp.GetPromptRequest) (*mcp.GetPromptResult, error) {
+	who, ok := callerFrom(ctx)
+	if !ok {
+		return nil, errors.New("a prompt without a caller")
 	}
-	for _, q := range questions {
-		b.Questions = append(b.Questions, q.key)
+	ask := func(state string) *mcp.CallToolResult { return askContext.ask("What is it about?", state) }
+	result, err := f.rounds(who, ask, func(ticket *requeststate.Ticket) (any, error) {
+		if text, ok := answerText(askContext, who.call, "context"); ok {
+			return userSays(&mcp.TextContent{Text: "With " + text}), nil
+		}
+		state, err := ticket.Continue(askContext.key, noArgs{})
+		return ask(state), err
+	}, askContext)
+	if asked, ok := result.(*mcp.CallToolResult); ok && err == nil {
+		return &mcp.GetPromptResult{InputRequests: asked.InputRequests, RequestState: asked.RequestState}, nil
 	}
-	return b
-}
-
-// addPrompt adds the prompt that asks before it is shown.
-func (f *askingFixtures) addPrompt(sdk *mcp.Server) {
-	const name = "test_input_required_result_prompt"
-	sdk.AddPrompt(&mcp.Prompt{Name: name, Description: "Asks before it is shown."}, func(ctx context.Context, _ *mcp.GetPromptRequest) (*mcp.GetPromptResult, error) {
-		who, ok := callerFrom(ctx)
-		if !ok {
-			return nil, errors.New("a prompt without a caller")
-		}
-		binding := bindFixture(who, "prompts/get", name, askContext)
-		result, err := f.rounds(who, binding, askContext, func(ticket *requeststate.Ticket) (any, error) {
-			if text, ok := answerText(askContext, who.call, "context"); ok {
-				return userSays(&mcp.TextContent{Text: "With " + text}), nil
-			}
-			state, err := ticket.Continue(askContext.key, noArgs{})
-			return askContext.ask("What is it about?", state), err
-		})
-		if asked, ok := result.(*mcp.CallToolResult); ok && err == nil {
-			return &mcp.GetPromptResult{InputRequests: asked.InputRequests, RequestState: asked.RequestState}, nil
-		}
-		shown, _ := result.(*mcp.GetPromptResult)
-		return shown, err
-	})
+	shown, _ := result.(*mcp.GetPromptResult)
+	return shown, err
 }
 
 // answerText is one text of an accepted form.

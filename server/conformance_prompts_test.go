@@ -17,7 +17,7 @@ import (
 // In the handshake era it accepts a log level and subscriptions, as the suite
 // asks, and forgets them, as a stateless server must. It declares no
 // notifications of changes in either era, for none are sent.
-func suiteExtension(e era, s *Server, asking *askingFixtures, rich *tool) *extension {
+func suiteExtension(e era, asking askingFixtures, rich *tool) *extension {
 	methods := []string{"prompts/list", "prompts/get", "resources/list", "resources/templates/list", "resources/read", "completion/complete"}
 	old := append([]string{"logging/setLevel", "resources/subscribe", "resources/unsubscribe"}, methods...)
 	return &extension{
@@ -35,10 +35,10 @@ func suiteExtension(e era, s *Server, asking *askingFixtures, rich *tool) *exten
 		register: func(sdk *mcp.Server) {
 			sdk.AddReceivingMiddleware(startLogging, keepRequest)
 			addPrompts(sdk)
-			asking.addPrompt(sdk)
+			sdk.AddPrompt(&mcp.Prompt{Name: "test_input_required_result_prompt", Description: "Asks before it is shown."}, asking.prompt)
 			addResources(sdk)
-			s.tools[rich.name] = rich
-			sdk.AddTool(rich.declaration(), s.handler(rich))
+			asking.tools[rich.name] = rich
+			sdk.AddTool(rich.declaration(), asking.handler(rich))
 		},
 	}
 }

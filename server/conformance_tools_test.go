@@ -23,11 +23,11 @@ import (
 func suiteServer(e era) func(testing.TB, ...shopOption) *shop {
 	return func(t testing.TB, options ...shopOption) *shop {
 		return newShopWith(t, func(s *Server) error {
-			asking := newAskingFixtures(t)
-			tools := append(contentTools(), asking.tools()...)
+			asking := askingFixtures{s}
+			tools := append(contentTools(), asking.fixtures()...)
 			tools = append(tools, behaviourTools()...)
 			tools = append(tools, midCallTools()...)
-			return s.open(tools, suiteExtension(e, s, asking, schemaTool(t)))
+			return s.open(tools, suiteExtension(e, asking, schemaTool(t)))
 		}, options...)
 	}
 }
@@ -109,18 +109,6 @@ func needSampling(ctx context.Context, _ caller) (any, error) {
 	refused := refuse(http.StatusBadRequest, mcp.CodeMissingRequiredClientCapabilities, "capability", "this tool needs the sampling capability")
 	refused.data = map[string]any{"requiredCapabilities": map[string]any{"sampling": map[string]any{}}}
 	return nil, refused
-}
-
-// regionTool has an argument that clients repeat in a header.
-func regionTool() tool {
-	type args struct {
-		Region string `json:"region"`
-	}
-	return define(tool{
-		name: "test_x_mcp_header", description: "Says where.", scopes: []string{"catalog:read"}, effect: reads, output: `{"type": "object"}`,
-		input: `{"type": "object", "additionalProperties": false, "properties": {
-			"region": {"type": "string", "maxLength": 64, "description": "where", "x-mcp-header": "Region"}}}`,
-	}, func(_ context.Context, _ caller, a args) (any, error) { return say("region: " + a.Region) })
 }
 
 // midCallTools are what the handshake era's scenarios ask questions with. Like

@@ -29,9 +29,7 @@ func probes(started chan<- struct{}, release <-chan struct{}) []tool {
 	}
 	return []tool{
 		probe("panics", func(context.Context) (any, error) {
-			var m map[string]int
-			m["x"] = 1
-			return nil, nil
+			panic("nil map in a tool")
 		}),
 		probe("fails", func(context.Context) (any, error) {
 			return nil, errors.New(`ERROR: relation "secret_table" does not exist (SQLSTATE 42P01)`)

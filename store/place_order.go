@@ -77,13 +77,14 @@ func (t *Tx) placeOrder(ctx context.Context, r requeststate.Redeemed, what Purch
 }
 
 // check compares the cart with what was shown. What cannot be bought at all comes
-// first: there is no point in asking about it again.
+// first: there is no point in asking about it again. A product that is gone is one
+// of which there are none.
 func (what Purchase) check(cart lockedCart) error {
 	if len(cart.Lines) == 0 {
 		return ErrEmptyCart
 	}
 	for _, line := range cart.Lines {
-		if stock := cart.stock[line.SKU]; line.Gone || stock < line.Quantity {
+		if stock := cart.stock[line.SKU]; stock < line.Quantity {
 			return &OutOfStockError{SKU: line.SKU, Stock: stock}
 		}
 	}

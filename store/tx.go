@@ -30,8 +30,9 @@ const (
 // failed. Its context is the one to use inside: once the transaction has begun, a
 // caller that hangs up does not stop it.
 //
-// If COMMIT brings no answer, InTx finds out what became of it before it returns.
-// Its errors are those of do, [ErrBusy], and [ErrUnavailable]: unless that was
+// If COMMIT fails, InTx finds out what became of it before it returns: an error
+// of the connection does not say, and neither does that of a session that was
+// ended, perhaps after it had committed. Its errors are those of do, [ErrBusy], and [ErrUnavailable]: unless that was
 // met while finding out, nothing has happened.
 func (p *Postgres) InTx(ctx context.Context, do func(context.Context, *Tx) error) error {
 	backoff := firstBackoff
@@ -69,7 +70,7 @@ func (p *Postgres) inTxOnce(ctx context.Context, do func(context.Context, *Tx) e
 		committing = true
 		return wrap("commit", tx.tx.Commit(ctx))
 	})
-	if err == nil || !committing || rolledBack(err) || tx.redeemed == nil {
+	if err == nil || !committing || tx.redeemed == nil {
 		return err
 	}
 	committed, settleErr := p.settle(ctx, *tx.redeemed)
@@ -87,15 +88,4 @@ func (p *Postgres) inTxOnce(ctx context.Context, do func(context.Context, *Tx) e
 func lostAgainstOthers(err error) bool {
 	pg, ok := errors.AsType[*pgconn.PgError](err)
 	return ok && (pg.Code == "40001" || pg.Code == "40P01")
-}
-
-// rolledBack reports that the database itself said so. An error of the
-// connection says nothing about a COMMIT, and neither does a fatal error: the
-// session may have been ended after it had committed.
-func rolledBack(err error) bool {
-	if errors.Is(err, pgx.ErrTxCommitRollback) {
-		return true
-	}
-	pg, ok := errors.AsType[*pgconn.PgError](err)
-	return ok && pg.SeverityUnlocalized == "ERROR"
 }

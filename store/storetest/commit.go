@@ -78,15 +78,17 @@ func (s *suite) testCommit(t *testing.T) {
 			t.Errorf("the same flow afterwards = %v", err)
 		}
 	})
-	t.Run("cut off before the answer to COMMIT arrives: the order is known", func(t *testing.T) {
+	t.Run("cut off before the answer to COMMIT arrives, and the caller left too: the order is known", func(t *testing.T) {
 		sku := s.product(t, 2)
 		key := s.cartOf(t, sku)
 		c := s.checkout(t, key)
+		ctx, hangUp := context.WithCancel(t.Context())
 		committed := func() {
 			s.eventually(t, "the commit", `SELECT count(*) = 1 FROM orders WHERE user_id = $1`, key.Owner())
+			hangUp()
 		}
 		p := s.open(t, "", store.WithDial((&cut{deliver: true, then: committed}).dial))
-		order, err := c.confirm(t.Context(), p)
+		order, err := c.confirm(ctx, p)
 		if err != nil || order.ID.IsZero() {
 			t.Fatalf("PlaceOrder = %v, %v, want the order", order.ID, err)
 		}

@@ -116,6 +116,16 @@ func (s *suite) testContention(t *testing.T) {
 			t.Errorf("it was attempted %d times, want once", attempts)
 		}
 	})
+	t.Run("a refused effect keeps its connection", func(t *testing.T) {
+		p, c := s.single(t, "refused"), s.checkout(t, s.newCart(t))
+		backend := p.backend(t)
+		if _, err := c.confirm(t.Context(), p.Postgres); !errors.Is(err, store.ErrEmptyCart) {
+			t.Errorf("PlaceOrder = %v, want ErrEmptyCart", err)
+		}
+		if got := p.backend(t); got != backend {
+			t.Errorf("the connection was replaced: server process %d, then %d", backend, got)
+		}
+	})
 	t.Run("a panic leaves nothing behind", func(t *testing.T) {
 		p, c := s.single(t, "panics"), s.checkout(t, s.cartOf(t, "T-001"))
 		func() {
@@ -148,7 +158,8 @@ func (s *suite) testDeadlock(t *testing.T) {
 	tx, commit := s.hold(t, lock, b)
 	result := make(chan error, 1)
 	go func() { _, err := c.confirm(context.Background(), p.Postgres); result <- err }()
-	p.awaitBlocked(t)
+	s.eventually(t, "the store to have a head start", `SELECT count(*) = 1 `+backends+`
+		AND wait_event_type = 'Lock' AND clock_timestamp() - query_start > interval '300 milliseconds'`, p.name)
 	if _, err := tx.Exec(t.Context(), lock, a); err != nil {
 		t.Fatalf("the other transaction lost: %v", err)
 	}
