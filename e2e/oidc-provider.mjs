@@ -22,6 +22,7 @@ const key = generateKeyPairSync('ec', { namedCurve: 'P-256' }).privateKey.export
 
 const provider = new Provider(issuer, {
   clients,
+  clientDefaults: { id_token_signed_response_alg: 'ES256' }, // RS256 otherwise, for which there is no key
   jwks: { keys: [{ ...key, alg: 'ES256', use: 'sig', kid: 'first' }] },
   cookies: { keys: [randomBytes(32).toString('base64url')] },
   findAccount: (_ctx, id) => ({ accountId: id, claims: () => ({ sub: id }) }),

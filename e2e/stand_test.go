@@ -100,11 +100,17 @@ func newFront(t testing.TB) *front {
 	for i := range f.replicas {
 		f.replicas[i] = &url.URL{Scheme: "http"}
 	}
-	f.Server = httptest.NewServer(&httputil.ReverseProxy{Rewrite: func(r *httputil.ProxyRequest) {
+	// Not the transport of all: closing one test's server closes connections
+	// of that.
+	transport := &http.Transport{}
+	f.Server = httptest.NewServer(&httputil.ReverseProxy{Transport: transport, Rewrite: func(r *httputil.ProxyRequest) {
 		r.SetURL(f.replicas[f.requests.Add(1)%uint64(len(f.replicas))])
 		r.Out.Host = r.In.Host
 	}})
-	t.Cleanup(f.Close)
+	t.Cleanup(func() {
+		f.Close()
+		transport.CloseIdleConnections()
+	})
 	return f
 }
 

@@ -168,6 +168,11 @@ func TestHealthAsksNobodyAndReadinessAsksEverything(t *testing.T) {
 	if h, r := get("/healthz"), get("/readyz"); h != 200 || r != 200 {
 		t.Errorf("healthz, readyz = %d, %d, want 200", h, r)
 	}
+	sh.Drain()
+	if h, r := get("/healthz"), get("/readyz"); h != 200 || r != 503 {
+		t.Errorf("draining: healthz, readyz = %d, %d, want 200, 503", h, r)
+	}
+	sh.draining.Store(false)
 	sh.store.Close()
 	if h, r := get("/healthz"), get("/readyz"); h != 200 || r != 503 {
 		t.Errorf("without a database: healthz, readyz = %d, %d, want 200, 503", h, r)

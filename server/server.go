@@ -23,6 +23,7 @@ import (
 	"net/http"
 	"net/url"
 	"slices"
+	"sync/atomic"
 	"time"
 
 	"github.com/go-chi/chi/v5"
@@ -78,6 +79,7 @@ type Server struct {
 	challenges auth.Challenges
 	metadata   http.Handler
 	limiter    *httprate.RateLimiter
+	draining   atomic.Bool
 }
 
 // New makes a server with the tools of this package.
@@ -225,8 +227,14 @@ func (s *Server) refuse(w http.ResponseWriter, r *http.Request, refused *refusal
 	refused.write(w)
 }
 
+// Drain makes the server say that it is not ready, while it goes on serving.
+func (s *Server) Drain() { s.draining.Store(true) }
+
 // Ready says what is missing before calls can be served, or nil.
 func (s *Server) Ready(ctx context.Context) error {
+	if s.draining.Load() {
+		return errors.New("shutting down")
+	}
 	if err := s.cfg.Verifier.Ready(); err != nil {
 		return fmt.Errorf("issuer keys: %w", err)
 	}

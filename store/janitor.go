@@ -12,34 +12,34 @@ import (
 )
 
 // sweepBatch is how many rows one statement deletes: few enough to be over
-// before anybody waits for it.
+// before anybody waits for it. The statements have it as a literal, which tells
+// the planner to look up each row by its key.
 const sweepBatch = 500
 
 // Expired rows are useless whether or not they are deleted, so there is no hurry
 // and no need to be complete: a row that is locked is left for the next time,
-// which also lets any number of replicas sweep at once. The condition is judged
-// again once the row is locked. It is on the time the statement began, which an
-// index can find and which is never later than the clock's.
+// which also lets any number of replicas sweep at once. FOR UPDATE judges the
+// condition again on the row it has locked, and from then on nobody can extend
+// it. The condition is on the time the statement began, which an index can find
+// and which is never later than the clock's.
 const (
 	sweepCartsSQL = `
 WITH doomed AS MATERIALIZED (
 	SELECT user_id, handle FROM carts
 	WHERE status <> 'ordered' AND expires_at <= statement_timestamp()
-	ORDER BY expires_at LIMIT $1 FOR UPDATE SKIP LOCKED
+	ORDER BY expires_at LIMIT 500 FOR UPDATE SKIP LOCKED
 )
 DELETE FROM carts c USING doomed d
-WHERE c.user_id = d.user_id AND c.handle = d.handle
-  AND c.status <> 'ordered' AND c.expires_at <= statement_timestamp()`
+WHERE c.user_id = d.user_id AND c.handle = d.handle`
 
 	sweepRedemptionsSQL = `
 WITH doomed AS MATERIALIZED (
 	SELECT user_id, flow_id FROM redemptions
 	WHERE keep_until <= statement_timestamp()
-	ORDER BY keep_until LIMIT $1 FOR UPDATE SKIP LOCKED
+	ORDER BY keep_until LIMIT 500 FOR UPDATE SKIP LOCKED
 )
 DELETE FROM redemptions r USING doomed d
-WHERE r.user_id = d.user_id AND r.flow_id = d.flow_id
-  AND r.keep_until <= statement_timestamp()`
+WHERE r.user_id = d.user_id AND r.flow_id = d.flow_id`
 )
 
 // Swept counts the rows that a sweep deleted.
@@ -109,7 +109,7 @@ func (j *Janitor) sweep(ctx context.Context, sql string) (int64, error) {
 	for {
 		var n int64
 		err := j.store.write(ctx, func(ctx context.Context, conn *pgx.Conn) error {
-			tag, err := conn.Exec(ctx, sql, sweepBatch)
+			tag, err := conn.Exec(ctx, sql)
 			n = tag.RowsAffected()
 			return err
 		})

@@ -77,19 +77,15 @@ func (t *Tx) placeOrder(ctx context.Context, r requeststate.Redeemed, what Purch
 }
 
 // check compares the cart with what was shown. What cannot be bought at all comes
-// first: there is no point in asking about it again. A product that is gone is one
-// of which there are none.
+// first: there is no point in asking about it again.
 func (what Purchase) check(cart lockedCart) error {
-	if len(cart.Lines) == 0 {
-		return ErrEmptyCart
+	if err := cart.Purchasable(); err != nil {
+		return err
 	}
 	for _, line := range cart.Lines {
 		if stock := cart.stock[line.SKU]; stock < line.Quantity {
 			return &OutOfStockError{SKU: line.SKU, Stock: stock}
 		}
-	}
-	if cart.Currency == "" {
-		return ErrMixedCurrency
 	}
 	if cart.Version != what.Version || cart.Currency != what.Currency ||
 		cart.TotalMinor+what.ShippingMinor != what.TotalMinor {

@@ -45,10 +45,19 @@ const (
 // (pool_max_conns and so on) and of its sessions. These are set if it does not:
 // application_name, connect_timeout, statement_timeout and
 // idle_in_transaction_session_timeout.
+//
+// Behind a transaction pooler the default needs one that knows prepared
+// statements; default_query_exec_mode=cache_describe does with any. A pooler must
+// also pass on, or be told to ignore, the session settings above.
 func Open(ctx context.Context, url string, options ...Option) (*Postgres, error) {
 	config, err := pgxpool.ParseConfig(url)
 	if err != nil {
 		return nil, fmt.Errorf("read database url: %w", err)
+	}
+	switch config.ConnConfig.DefaultQueryExecMode {
+	case pgx.QueryExecModeExec, pgx.QueryExecModeSimpleProtocol:
+		// They guess the types of parameters.
+		return nil, errors.New("read database url: default_query_exec_mode must be cache_statement, cache_describe or describe_exec")
 	}
 	if config.ConnConfig.ConnectTimeout == 0 {
 		config.ConnConfig.ConnectTimeout = acquireTimeout

@@ -31,12 +31,27 @@ func TestOpenNeedsNoDatabaseAndShowsNoPassword(t *testing.T) {
 		"postgres://user:secret-word@127.0.0.1:port/none",
 		"postgres://user:secret-word@127.0.0.1:1/none?pool_max_conns=many",
 		"host=127.0.0.1 password=secret-word port=x",
+		"postgres://user:secret-word@127.0.0.1:1/none?default_query_exec_mode=bogus",
 	} {
 		if _, err := store.Open(t.Context(), url); err == nil || strings.Contains(err.Error(), "secret-word") {
 			t.Errorf("Open(%q) = %v, want an error without the password", url, err)
 		}
 		if _, err := store.Migrate(t.Context(), url); err == nil || strings.Contains(err.Error(), "secret-word") {
 			t.Errorf("Migrate(%q) = %v, want an error without the password", url, err)
+		}
+	}
+}
+
+func TestOpenRefusesModesThatGuessTypes(t *testing.T) {
+	for mode, want := range map[string]bool{
+		"cache_statement": true, "cache_describe": true, "describe_exec": true, "exec": false, "simple_protocol": false,
+	} {
+		p, err := store.Open(t.Context(), "postgres://127.0.0.1:1/none?default_query_exec_mode="+mode)
+		if (err == nil) != want {
+			t.Errorf("Open with %s = %v, want success %t", mode, err, want)
+		}
+		if err == nil {
+			p.Close()
 		}
 	}
 }

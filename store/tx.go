@@ -32,8 +32,9 @@ const (
 //
 // If COMMIT fails, InTx finds out what became of it before it returns: an error
 // of the connection does not say, and neither does that of a session that was
-// ended, perhaps after it had committed. Its errors are those of do, [ErrBusy], and [ErrUnavailable]: unless that was
-// met while finding out, nothing has happened.
+// ended, perhaps after it had committed. Its errors are those of do, [ErrBusy] and
+// [ErrUnavailable]. Unless one of these two was met while finding out, nothing has
+// happened; if it was, the redemption tells whoever tries again.
 func (p *Postgres) InTx(ctx context.Context, do func(context.Context, *Tx) error) error {
 	backoff := firstBackoff
 	for attempt := 1; ; attempt++ {

@@ -37,6 +37,7 @@ type config struct {
 	ProtocolEras   eras     `env:"PROTOCOL_ERAS" envDefault:"all"`
 	RateLimit      int      `env:"RATE_LIMIT" envDefault:"20"`
 
+	ShutdownDelay   time.Duration `env:"SHUTDOWN_DELAY" envDefault:"1s"`
 	JanitorInterval time.Duration `env:"JANITOR_INTERVAL" envDefault:"1m"`
 	LogLevel        slog.Level    `env:"LOG_LEVEL" envDefault:"INFO"`
 }
@@ -65,8 +66,8 @@ func loadConfig() (config, error) {
 	if (cfg.RequestStateKeys == "") == (cfg.RequestStateKeysFile == "") {
 		return config{}, errors.New("configuration: set REQUEST_STATE_KEYS_FILE or REQUEST_STATE_KEYS, not both: every replica needs the same key ring, `cartd keygen` prints a line for it")
 	}
-	if cfg.RateLimit < 1 || cfg.JanitorInterval <= 0 {
-		return config{}, errors.New("configuration: RATE_LIMIT and JANITOR_INTERVAL must be positive")
+	if cfg.RateLimit < 1 || cfg.JanitorInterval <= 0 || cfg.ShutdownDelay < 0 {
+		return config{}, errors.New("configuration: RATE_LIMIT and JANITOR_INTERVAL must be positive, SHUTDOWN_DELAY not negative")
 	}
 	return cfg, nil
 }

@@ -151,12 +151,20 @@ func (r *replica) get(t testing.TB, path string) int {
 	return resp.StatusCode
 }
 
-// restart ends the replica as an orchestrator does and starts another.
-func (r *replica) restart(t testing.TB) *replica {
+// stop ends the replica as an orchestrator does, if it has not ended.
+func (r *replica) stop(t testing.TB) {
 	t.Helper()
-	r.signal(t, syscall.SIGTERM)
+	if r.running() {
+		r.signal(t, syscall.SIGTERM)
+	}
 	if code := r.exit(t); code != 0 {
 		t.Fatalf("cartd serve after SIGTERM = exit %d, want 0:\n%s", code, r.out.tail())
 	}
+}
+
+// restart stops the replica and starts another.
+func (r *replica) restart(t testing.TB) *replica {
+	t.Helper()
+	r.stop(t)
 	return r.site.replica(t)
 }

@@ -75,18 +75,30 @@ func serve(ctx context.Context, cfg config, log *slog.Logger) error {
 		return err
 	}
 	g, ctx := errgroup.WithContext(ctx)
+	drained := make(chan struct{})
+	g.Go(func() error {
+		defer close(drained)
+		<-ctx.Done()
+		// Not ready comes first: a load balancer that asks has time to look
+		// elsewhere before the port closes.
+		srv.Drain()
+		time.Sleep(cfg.ShutdownDelay)
+		return nil
+	})
 	g.Go(func() error { return verifier.Run(ctx) })
 	g.Go(func() error { return watchKeys(ctx, cfg, keys, log) })
 	g.Go(func() error { return janitor.Run(ctx) })
-	g.Go(func() error { return listen(ctx, cfg.ListenAddr, handler, log) })
+	g.Go(func() error { return listen(ctx, drained, cfg.ListenAddr, handler, log) })
 	if cfg.MetricsAddr != "" {
-		g.Go(func() error { return listen(ctx, cfg.MetricsAddr, operatorHandler(srv, verifier, registry), log) })
+		g.Go(func() error {
+			return listen(ctx, drained, cfg.MetricsAddr, operatorHandler(srv, verifier, registry), log)
+		})
 	}
 	return g.Wait()
 }
 
-// listen serves until the context ends and then waits for what is running.
-func listen(ctx context.Context, addr string, h http.Handler, log *slog.Logger) error {
+// listen serves until it is to close, and then waits for what is running.
+func listen(ctx context.Context, closing <-chan struct{}, addr string, h http.Handler, log *slog.Logger) error {
 	l, err := net.Listen("tcp", addr)
 	if err != nil {
 		return fmt.Errorf("listen: %w", err)
@@ -101,7 +113,7 @@ func listen(ctx context.Context, addr string, h http.Handler, log *slog.Logger) 
 	}
 	stopped := make(chan error, 1)
 	go func() {
-		<-ctx.Done()
+		<-closing
 		// The context has ended; a shutdown needs one that has not.
 		bounded, cancel := context.WithTimeout(context.WithoutCancel(ctx), shutdownTimeout)
 		defer cancel()

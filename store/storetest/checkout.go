@@ -74,6 +74,15 @@ func (c checkout) confirm(ctx context.Context, p *store.Postgres) (store.Order, 
 	return order, err
 }
 
+// placeOrderCall confirms a cart unseen.
+func placeOrderCall(t testing.TB) call {
+	return call{"PlaceOrder", func(ctx context.Context, p *store.Postgres, key handles.Key) error {
+		c := checkout{newTicket(t, key.Owner()), store.Purchase{Cart: key}}
+		_, err := c.confirm(ctx, p)
+		return err
+	}}
+}
+
 // decline redeems the flow for nothing.
 func (c checkout) decline(ctx context.Context, p *store.Postgres) error {
 	return p.InTx(ctx, func(ctx context.Context, tx *store.Tx) error {

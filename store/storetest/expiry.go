@@ -78,7 +78,7 @@ func (s *suite) testExpiry(t *testing.T) {
 		{"only holds it", `SELECT FROM carts WHERE user_id = $1 AND handle = $2 FOR UPDATE`},
 		{"changes it", `UPDATE carts SET version = version + 1 WHERE user_id = $1 AND handle = $2`},
 	} {
-		for _, call := range cartCalls()[1:] {
+		for _, call := range append(cartCalls()[1:], placeOrderCall(t)) {
 			t.Run(call.name+" never revives a cart that expired while another "+race.name, func(t *testing.T) {
 				s.testExpiryRace(t, call, race.meanwhile)
 			})

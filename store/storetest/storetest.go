@@ -31,6 +31,7 @@ func Run(t *testing.T, fresh func(testing.TB) string) {
 	t.Run("Expiry", s.testExpiry)
 	t.Run("Bounds", s.testBounds)
 	t.Run("Concurrency", s.testConcurrency)
+	t.Run("Model", s.testModel)
 	t.Run("Text", s.testText)
 	t.Run("RoundTrips", s.testRoundTrips)
 	t.Run("Connections", s.testConnections)
