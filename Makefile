@@ -44,7 +44,7 @@ conformance/node_modules/.package-lock.json: conformance/package-lock.json
 	@touch $@
 
 bench: ## measure the server against a bare handler and pgbench
-	go test -run '^$$' -bench . -benchtime $(BENCHTIME) $(TESTFLAGS) ./bench/
+	go test -run '^$$' -bench . -benchtime $(BENCHTIME) $(TESTFLAGS) ./cmd/cartd/
 
 # Each fuzz target runs by itself, as Go wants it. Its inputs that failed are
 # kept in testdata/fuzz: commit them.

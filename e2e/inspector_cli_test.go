@@ -54,7 +54,7 @@ func (c *inspectorCLI) do(t testing.TB, answer any, a ...string) {
 	t.Helper()
 	out, complaint, err := c.run(t, "mcp-inspector", c.command(append(a, "--stored-auth-only")...)...)
 	if err == nil {
-		err = json.Unmarshal([]byte(out), answer)
+		err = json.Unmarshal([]byte(out), &struct{ Result any }{answer})
 	}
 	if err != nil {
 		t.Fatalf("mcp-inspector --cli %s: %v\n%s%s", strings.Join(a, " "), err, out, complaint)

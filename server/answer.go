@@ -23,12 +23,12 @@ func (s *Server) serve(w http.ResponseWriter, r *http.Request, c *call, who call
 	defer cancel()
 	x, err := newExchange(ctx, c)
 	if err != nil {
-		s.refuse(w, r, internalError(ctx, c, err))
+		internalError(ctx, c, err).answer(w, r)
 		return
 	}
 	session, err := s.sdk.Connect(ctx, x, sessionOptions(c))
 	if err != nil {
-		s.refuse(w, r, internalError(ctx, c, err))
+		internalError(ctx, c, err).answer(w, r)
 		return
 	}
 	a := &answer{s: s, w: w, r: r, call: c}

@@ -301,9 +301,7 @@ func TestStateOpensOnlyForItsCallerAndItsCall(t *testing.T) {
 		t.Errorf("%d orders by somebody else's state", n)
 	}
 	for _, reason := range []string{"state_principal", "state_request", "state_malformed"} {
-		if !strings.Contains(sh.log.String(), `"outcome":"`+reason+`"`) {
-			t.Errorf("the log does not say %s", reason)
-		}
+		sh.logs(t, `"outcome":"`+reason+`"`)
 	}
 	if strings.Contains(sh.log.String(), state[10:40]) {
 		t.Error("the log holds a state")
@@ -595,5 +593,21 @@ func TestForeignOrderIsUnknown(t *testing.T) {
 	}
 	if list := mustCall[ordersView](t, bob, "order_list", map[string]any{"after": order}).Orders; len(list) != 0 {
 		t.Errorf("order_list after a foreign order = %+v, want none", list)
+	}
+}
+
+func TestSoldOutIsToldBeforeAnybodyIsAsked(t *testing.T) {
+	sh := newShop(t)
+	b := sh.buyer()
+	cart := b.newCart(t)
+	state := b.checkout(t, cartJSON(cart.CartID), "", "").Result.RequestState
+	sh.exec(t, `UPDATE products SET stock = 1 WHERE sku = $1`, cart.Lines[0].SKU)
+	for name, got := range map[string]round{
+		"first round":  b.checkout(t, cartJSON(cart.CartID), "", ""),
+		"second round": b.checkout(t, cartJSON(cart.CartID), state, pickStandard),
+	} {
+		if !got.Result.IsError || !strings.Contains(got.Result.Content[0].Text, ": 1 left") {
+			t.Errorf("%s with stock 1 for 2: %s, want to be told", name, got.body)
+		}
 	}
 }

@@ -81,7 +81,7 @@ func describe(err error) *toolError {
 	}
 	var sold *store.OutOfStockError
 	if errors.As(err, &sold) {
-		return &toolError{"out_of_stock", fmt.Sprintf("there are not enough of %s: %d are left. Nothing was charged and the cart is kept: set a smaller quantity with cart_set_item, then call checkout again", sold.SKU, sold.Stock)}
+		return &toolError{"out_of_stock", fmt.Sprintf("there are not enough of %s: %d left. Nothing was charged and the cart is kept: set a smaller quantity with cart_set_item, then call checkout again", sold.SKU, sold.Stock)}
 	}
 	for _, s := range shown {
 		if errors.Is(err, s.err) {

@@ -34,7 +34,7 @@ func onlyPOST(next http.Handler) http.Handler {
 		if r.Method != http.MethodPost {
 			refused := refuse(http.StatusMethodNotAllowed, jsonrpc.CodeInvalidRequest, "http_method", "Invalid Request: send messages by POST")
 			refused.header = http.Header{"Allow": {http.MethodPost}}
-			refused.write(w)
+			refused.answer(w, r)
 			return
 		}
 		next.ServeHTTP(w, r)

@@ -255,6 +255,17 @@ func send(t testing.TB, req *http.Request) reply {
 	return reply{resp.StatusCode, resp.Header, string(body)}
 }
 
+// logs waits until the log holds the text: a request's line is written when all
+// is over, which may be after the client has its answer.
+func (sh *shop) logs(t testing.TB, text string) {
+	t.Helper()
+	for deadline := time.Now().Add(30 * time.Second); !strings.Contains(sh.log.String(), text); time.Sleep(time.Millisecond) {
+		if time.Now().After(deadline) {
+			t.Fatalf("the log lacks %s:\n%s", text, sh.log)
+		}
+	}
+}
+
 // A logBuffer keeps what was logged.
 type logBuffer struct {
 	mu  sync.Mutex

@@ -59,6 +59,12 @@ func appendJSON(b []byte, v any) []byte {
 	return append(b, text...)
 }
 
+// answer sends the refusal and notes its reason for the request's log line.
+func (r *refusal) answer(w http.ResponseWriter, req *http.Request) {
+	note(req.Context(), r.reason, r.cause)
+	r.write(w)
+}
+
 // write sends the refusal as the answer to an HTTP request.
 func (r *refusal) write(w http.ResponseWriter) {
 	body := r.body()

@@ -193,21 +193,21 @@ func (s *Server) Handler() (http.Handler, error) {
 func (s *Server) mcp(w http.ResponseWriter, r *http.Request) {
 	principal, refused := s.authenticate(r)
 	if refused != nil {
-		s.refuse(w, r, refused)
+		refused.answer(w, r)
 		return
 	}
 	if refused := s.limit(w, r, principal); refused != nil {
-		s.refuse(w, r, refused)
+		refused.answer(w, r)
 		return
 	}
 	body, refused := receive(w, r)
 	if refused != nil {
-		s.refuse(w, r, refused)
+		refused.answer(w, r)
 		return
 	}
 	c, refused := s.gate.admit(r.Header, body)
 	if refused != nil {
-		s.refuse(w, r, refused)
+		refused.answer(w, r)
 		return
 	}
 	traceFrom(r.Context()).admit(c)
@@ -216,15 +216,10 @@ func (s *Server) mcp(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	if refused := s.authorize(c, principal); refused != nil {
-		s.refuse(w, r, refused)
+		refused.answer(w, r)
 		return
 	}
 	s.serve(w, r, c, caller{Principal: principal, call: c})
-}
-
-func (s *Server) refuse(w http.ResponseWriter, r *http.Request, refused *refusal) {
-	note(r.Context(), refused.reason, refused.cause)
-	refused.write(w)
 }
 
 // Drain makes the server say that it is not ready, while it goes on serving.

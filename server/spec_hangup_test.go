@@ -5,6 +5,7 @@ import (
 	"net/http"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -88,6 +89,21 @@ func (sh *shop) begin(t *testing.T, token string, p post) (hangUp func()) {
 	}
 }
 
+// warmUp makes the shop open as many connections as a test is going to block.
+// A new one prepares its statements, and would run into the locks by that.
+func (sh *shop) warmUp(t *testing.T, b buyer, n int) {
+	t.Helper()
+	cart := b.newCart(t)
+	locks := sh.block(t, `SELECT FROM carts FOR UPDATE`)
+	var calls sync.WaitGroup
+	for range n {
+		calls.Go(func() { sh.say(t, b.token, callOf(modern, "cart_discard", cartJSON(cart.CartID))) })
+	}
+	eventually(t, "all connections wait", func() bool { return locks.waiting() == n })
+	locks.lift()
+	calls.Wait()
+}
+
 func (sh *shop) cancelled(tool string) bool {
 	for line := range strings.Lines(sh.log.String()) {
 		if strings.Contains(line, `"tool":"`+tool+`","outcome":"cancelled"`) {
@@ -139,6 +155,7 @@ func TestHangingUpCancelsAReadAndLeavesAWriteWhole(t *testing.T) {
 		t.Run(tool, func(t *testing.T) {
 			sh := newShop(t)
 			b := sh.buyer()
+			sh.warmUp(t, b, 2)
 			cart := b.newCart(t)
 			call, before := c.call(b, cart), sh.row(t, cart.CartID)
 			locks := sh.block(t, c.lock, orders)
@@ -175,6 +192,7 @@ func TestHangingUpCancelsAReadAndLeavesAWriteWhole(t *testing.T) {
 func TestHangingUpLeavesNothingOfAWriteThatFails(t *testing.T) {
 	sh := newShop(t)
 	b := sh.buyer(authtest.Subject("alice"))
+	sh.warmUp(t, b, 2)
 	cart := b.newCart(t)
 	state := b.toConfirm(t, cart.CartID).Result.RequestState
 	members := `"name":"checkout","arguments":` + cartJSON(cart.CartID) + `,"requestState":"` + state + `","inputResponses":` + sayYes

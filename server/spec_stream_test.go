@@ -64,8 +64,10 @@ func TestNewsIsSentBeforeTheToolEnds(t *testing.T) {
 		return noArgs{}, ctx.Err()
 	})
 	sh := newShopWith(t, func(s *Server) error { return s.open([]tool{slow}, passRequests()) })
+	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+	defer cancel()
 	req := messageTo(t, sh, sh.issuer.Token(authtest.Scope(allScopes)), progressCall(t, "waits_after_news"))
-	resp, err := http.DefaultClient.Do(req)
+	resp, err := http.DefaultClient.Do(req.WithContext(ctx))
 	if err != nil {
 		t.Fatal(err)
 	}

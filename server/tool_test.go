@@ -11,7 +11,6 @@ import (
 	"strings"
 	"sync"
 	"testing"
-	"time"
 
 	"github.com/google/jsonschema-go/jsonschema"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
@@ -69,9 +68,7 @@ func TestPanicFailsOneCallAndOthersFinish(t *testing.T) {
 	if slow.status != 200 || !strings.Contains(slow.body, `"result"`) {
 		t.Errorf("call in flight: %d %s, want its result", slow.status, slow.body)
 	}
-	if !strings.Contains(sh.log.String(), "nil map") {
-		t.Errorf("the log does not say what happened: %s", sh.log)
-	}
+	sh.logs(t, "nil map")
 }
 
 func TestUnlistedErrorIsInternalWithAnIDToAskAbout(t *testing.T) {
@@ -94,9 +91,7 @@ func TestUnlistedErrorIsInternalWithAnIDToAskAbout(t *testing.T) {
 		if e := body.Error; got.status != 200 || e.Code != -32603 || e.Message != "internal error" || e.Data.ID == "" {
 			t.Errorf("%s: %d %s, want a bare internal error with an id", tool, got.status, got.body)
 		}
-		if !strings.Contains(sh.log.String(), body.Error.Data.ID) {
-			t.Errorf("%s: correlation id %s is not in the log", tool, body.Error.Data.ID)
-		}
+		sh.logs(t, body.Error.Data.ID)
 	}
 }
 
@@ -123,12 +118,7 @@ func TestClosingTheRequestCancelsTheTool(t *testing.T) {
 	<-ended
 	// The line is written when the tool has returned. It never would, were the
 	// tool not cancelled: nobody releases it.
-	for !strings.Contains(sh.log.String(), `"outcome":"cancelled"`) {
-		if t.Context().Err() != nil {
-			t.Fatal("the call was not cancelled")
-		}
-		time.Sleep(time.Millisecond)
-	}
+	sh.logs(t, `"outcome":"cancelled"`)
 }
 
 func TestToolsListShowsWhatTheTokenAllows(t *testing.T) {

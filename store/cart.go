@@ -46,6 +46,7 @@ type Line struct {
 	Quantity       int
 	UnitPriceMinor int64
 	Currency       string
+	Stock          int // what is left of it to buy; 0 in an order
 	// Gone says that the catalogue has no such product any more. The line has no
 	// name and no price, and the cart cannot be ordered until it is removed.
 	Gone bool
@@ -69,6 +70,7 @@ type cartRow struct {
 	Name           *string
 	UnitPriceMinor *int64
 	Currency       *string
+	Stock          *int
 }
 
 // collectCarts reads the rows of one or more carts, those of each together.
@@ -150,7 +152,7 @@ func (r cartRow) line() Line {
 	if r.Name == nil {
 		return Line{SKU: *r.SKU, Quantity: *r.Quantity, Gone: true}
 	}
-	return Line{SKU: *r.SKU, Name: *r.Name, Quantity: *r.Quantity, UnitPriceMinor: *r.UnitPriceMinor, Currency: *r.Currency}
+	return Line{SKU: *r.SKU, Name: *r.Name, Quantity: *r.Quantity, UnitPriceMinor: *r.UnitPriceMinor, Currency: *r.Currency, Stock: *r.Stock}
 }
 
 // sum sets the total and the currency from the lines.

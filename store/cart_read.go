@@ -19,7 +19,7 @@ WITH c AS MATERIALIZED (
 	FROM carts WHERE user_id = $1 AND handle = $2
 )
 SELECT c.verdict, c.order_id, c.handle, c.version, c.created_at, c.expires_at,
-       i.key, i.value::int, p.name, p.unit_price_minor, p.currency
+       i.key, i.value::int, p.name, p.unit_price_minor, p.currency, p.stock
 FROM c
 LEFT JOIN LATERAL jsonb_each(c.lines) i ON c.verdict = 'ok'
 LEFT JOIN products p ON p.sku = i.key
@@ -43,7 +43,7 @@ func (p *Postgres) Cart(ctx context.Context, key handles.Key) (Cart, error) {
 
 const cartsSQL = `
 SELECT 'ok', NULL::text, c.handle, c.version, c.created_at, c.expires_at,
-       i.key, i.value::int, p.name, p.unit_price_minor, p.currency
+       i.key, i.value::int, p.name, p.unit_price_minor, p.currency, p.stock
 FROM carts c
 LEFT JOIN LATERAL jsonb_each(c.lines) i ON true
 LEFT JOIN products p ON p.sku = i.key

@@ -21,7 +21,7 @@ FROM (SELECT clock_timestamp() AS now) t
 WHERE (SELECT count(*) FROM carts
        WHERE user_id = $1 AND status = 'open' AND expires_at > clock_timestamp()) < $3
 RETURNING 'ok', NULL::text, handle, version, created_at, expires_at,
-          NULL::text, NULL::int, NULL::text, NULL::bigint, NULL::text`
+          NULL::text, NULL::int, NULL::text, NULL::bigint, NULL::text, NULL::int`
 
 // CreateCart makes an empty cart under a newly minted handle. Errors: [ErrQuota].
 func (p *Postgres) CreateCart(ctx context.Context, key handles.Key) (Cart, error) {
@@ -84,7 +84,7 @@ WITH l AS MATERIALIZED (
 	RETURNING c.handle, c.version, c.lines, c.created_at, c.expires_at
 )
 SELECT d.verdict, d.order_id, u.handle, u.version, u.created_at, u.expires_at,
-       i.key, i.value::int, p.name, p.unit_price_minor, p.currency
+       i.key, i.value::int, p.name, p.unit_price_minor, p.currency, p.stock
 FROM d
 LEFT JOIN u ON true
 LEFT JOIN LATERAL jsonb_each(u.lines) i ON true

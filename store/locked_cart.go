@@ -32,18 +32,10 @@ SELECT sku, name, unit_price_minor, currency, stock
 FROM products WHERE sku = ANY ($1::text[]) ORDER BY sku FOR NO KEY UPDATE`
 )
 
-// lockedCart is a cart that stays as it is until the end of the transaction,
-// with its products.
-type lockedCart struct {
-	Cart
-	stock map[string]int
-}
-
-func (t *Tx) lockCart(ctx context.Context, key handles.Key) (lockedCart, error) {
-	cart := lockedCart{
-		Cart:  Cart{Handle: key.Handle(), Status: StatusOpen},
-		stock: make(map[string]int),
-	}
+// lockCart reads the cart and its products, which stay as they are until the end
+// of the transaction.
+func (t *Tx) lockCart(ctx context.Context, key handles.Key) (Cart, error) {
+	cart := Cart{Handle: key.Handle(), Status: StatusOpen}
 	var decided string
 	var orderID *string
 	var quantities map[string]int
@@ -68,17 +60,16 @@ func (t *Tx) lockCart(ctx context.Context, key handles.Key) (lockedCart, error) 
 	return cart, nil
 }
 
-func (c *lockedCart) fill(skus []string, quantities map[string]int, products []Product) {
+func (c *Cart) fill(skus []string, quantities map[string]int, products []Product) {
 	bySKU := make(map[string]Product, len(products))
 	for _, p := range products {
 		bySKU[p.SKU] = p
-		c.stock[p.SKU] = p.Stock
 	}
 	for _, sku := range skus {
 		p, found := bySKU[sku]
 		c.Lines = append(c.Lines, Line{
 			SKU: sku, Name: p.Name, Quantity: quantities[sku],
-			UnitPriceMinor: p.UnitPriceMinor, Currency: p.Currency, Gone: !found,
+			UnitPriceMinor: p.UnitPriceMinor, Currency: p.Currency, Stock: p.Stock, Gone: !found,
 		})
 	}
 	c.sum()

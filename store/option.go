@@ -44,9 +44,12 @@ func (c *countingConn) Write(b []byte) (int, error) {
 	return c.Conn.Write(b)
 }
 
+// Read counts when an answer has come: the driver may begin to wait for one
+// before it sends.
 func (c *countingConn) Read(b []byte) (int, error) {
-	if c.sent.CompareAndSwap(true, false) {
+	n, err := c.Conn.Read(b)
+	if n > 0 && c.sent.CompareAndSwap(true, false) {
 		c.trips.Add(1)
 	}
-	return c.Conn.Read(b)
+	return n, err
 }

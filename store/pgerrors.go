@@ -57,7 +57,7 @@ func kindOfState(state string) error {
 		"55P03",          // lock not available
 		"25P03",          // idle in a transaction for too long
 		"57014",          // cancelled: statement_timeout, or a deadline of ours
-		"0A000", "26000": // a cached plan that a migration has overtaken, see release
+		"0A000", "26000": // a cached plan that a migration has overtaken, see withConn
 		return ErrBusy
 	case "25006": // read-only transaction: a failover is under way
 		return ErrUnavailable

@@ -73,23 +73,18 @@ func (t *Tx) placeOrder(ctx context.Context, r requeststate.Redeemed, what Purch
 	if err := what.check(cart); err != nil {
 		return Order{}, err
 	}
-	return t.writeOrder(ctx, id, what, cart.Cart)
+	return t.writeOrder(ctx, id, what, cart)
 }
 
 // check compares the cart with what was shown. What cannot be bought at all comes
 // first: there is no point in asking about it again.
-func (what Purchase) check(cart lockedCart) error {
+func (what Purchase) check(cart Cart) error {
 	if err := cart.Purchasable(); err != nil {
 		return err
 	}
-	for _, line := range cart.Lines {
-		if stock := cart.stock[line.SKU]; stock < line.Quantity {
-			return &OutOfStockError{SKU: line.SKU, Stock: stock}
-		}
-	}
 	if cart.Version != what.Version || cart.Currency != what.Currency ||
 		cart.TotalMinor+what.ShippingMinor != what.TotalMinor {
-		return &CartMovedError{Cart: cart.Cart}
+		return &CartMovedError{Cart: cart}
 	}
 	return nil
 }
@@ -106,7 +101,9 @@ func (t *Tx) writeOrder(ctx context.Context, id handles.Handle, what Purchase, c
 	owner, handle := what.Cart.Owner(), cart.Handle.Reveal()
 	quantities := make(map[string]int, len(cart.Lines))
 	lines := make([]orderLine, len(cart.Lines))
-	for i, line := range cart.Lines {
+	for i := range cart.Lines {
+		line := &cart.Lines[i]
+		line.Stock = 0 // of no interest in an order
 		quantities[line.SKU] = line.Quantity
 		lines[i] = orderLine{line.SKU, line.Name, line.Quantity, line.UnitPriceMinor}
 	}

@@ -8,8 +8,8 @@ func (c Cart) Purchasable() error {
 		return ErrEmptyCart
 	}
 	for _, line := range c.Lines {
-		if line.Gone {
-			return &OutOfStockError{SKU: line.SKU}
+		if line.Gone || line.Stock < line.Quantity {
+			return &OutOfStockError{SKU: line.SKU, Stock: line.Stock}
 		}
 	}
 	if c.Currency == "" {

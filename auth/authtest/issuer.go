@@ -46,9 +46,10 @@ type Issuer struct {
 func NewIssuer(t testing.TB) *Issuer {
 	t.Helper()
 	i := &Issuer{audience: Audience, keys: []Key{NewKey("key-1", "ES256")}}
-	server := httptest.NewServer(i)
+	server := httptest.NewUnstartedServer(i)
+	i.URL = "http://" + server.Listener.Addr().String()
+	server.Start()
 	t.Cleanup(server.Close)
-	i.URL = server.URL
 	return i
 }
 

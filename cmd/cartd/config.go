@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"strings"
 	"time"
 
 	"github.com/caarlos0/env/v11"
@@ -86,7 +87,7 @@ func (d *database) settle() error {
 		return errors.New("configuration: set DATABASE_URL or DATABASE_URL_FILE, not both")
 	}
 	if d.URL == "" {
-		d.URL = d.URLFile
+		d.URL = strings.TrimSpace(d.URLFile) // files end with a line end
 	}
 	return nil
 }

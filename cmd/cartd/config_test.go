@@ -67,6 +67,7 @@ func TestServeRefusesABadConfiguration(t *testing.T) {
 		{"rate", map[string]string{"RATE_LIMIT": "0"}, "RATE_LIMIT"},
 		{"rate that is no number", map[string]string{"RATE_LIMIT": "many"}, "RateLimit"},
 		{"janitor", map[string]string{"JANITOR_INTERVAL": "-1s"}, "JANITOR_INTERVAL"},
+		{"shutdown delay", map[string]string{"SHUTDOWN_DELAY": "-1s"}, "SHUTDOWN_DELAY"},
 		{"log level", map[string]string{"LOG_LEVEL": "chatty"}, "LogLevel"},
 		{"origin with a path", map[string]string{"ALLOWED_ORIGINS": "https://app.example/"}, "allowed origins"},
 		{"host with a scheme", map[string]string{"ALLOWED_HOSTS": "https://shop.example"}, "allowed hosts"},
@@ -112,7 +113,8 @@ func TestDatabaseURLMayStandInAFile(t *testing.T) {
 	t.Parallel()
 	s := newEmptySite(t, 1)
 	file := filepath.Join(t.TempDir(), "url")
-	if err := os.WriteFile(file, []byte(s.db), 0o600); err != nil {
+	// As an editor or echo leaves it.
+	if err := os.WriteFile(file, []byte(s.db+"\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	p := start(t, map[string]string{"DATABASE_URL_FILE": file}, "migrate")

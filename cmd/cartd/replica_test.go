@@ -57,6 +57,7 @@ func newEmptySite(t testing.TB, issuers int) *site {
 		"RATE_LIMIT":         "100000",
 		// No test waits for the janitor, and none is to be disturbed by it.
 		"JANITOR_INTERVAL": "24h",
+		"SHUTDOWN_DELAY":   "0s",
 		"LOG_LEVEL":        "DEBUG",
 	}
 	return s

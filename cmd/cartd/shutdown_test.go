@@ -42,6 +42,29 @@ func TestSIGTERMLetsARunningCallFinish(t *testing.T) {
 	}
 }
 
+func TestReplicaSaysNotReadyBeforeItCloses(t *testing.T) {
+	t.Parallel()
+	s := newSite(t, 1)
+	// So long that only the end of the test ends it.
+	r := s.launch(t, map[string]string{"SHUTDOWN_DELAY": "1h"})
+	r.waitReady(t)
+	r.signal(t, syscall.SIGTERM)
+	eventually(t, "the replica says that it is not ready", func() bool {
+		got := r.get(t, "/readyz")
+		if got == 0 {
+			t.Fatal("the replica closed its port before it said that it is not ready")
+		}
+		return got == http.StatusServiceUnavailable
+	})
+	// Whoever has not heard of it yet is still served.
+	if got := r.post(t, s.token("alice"), "cart_create", nil); !got.ok() {
+		t.Errorf("call while the replica is not ready any more = %+v, want its result", got)
+	}
+	if got := r.get(t, "/healthz"); got != http.StatusOK {
+		t.Errorf("/healthz = %d, want 200", got)
+	}
+}
+
 func TestSIGTERMEndsAnIdleReplica(t *testing.T) {
 	t.Parallel()
 	s := newSite(t, 1)

@@ -1,0 +1,41 @@
+// What the tests share of Chromium: how it is started here, and the picture that
+// is left of a page on which something went wrong.
+import { chromium } from 'playwright-core';
+
+// launch starts a browser with a new profile. Everything that would reach for
+// the network on its own is off; root, as in many containers, has no sandbox.
+export function launch(executablePath) {
+  return chromium.launch({
+    executablePath,
+    headless: true,
+    chromiumSandbox: false,
+    args: [
+      '--disable-gpu', '--disable-quic', '--no-first-run', '--disable-background-networking',
+      '--disable-component-update', '--disable-sync', '--disable-dev-shm-usage',
+    ],
+  });
+}
+
+// withPicture runs the steps and, if one fails, keeps what the page shows.
+export async function withPicture(page, file, steps) {
+  try {
+    return await steps();
+  } catch (error) {
+    await page.screenshot({ path: file, fullPage: true }).catch(() => {});
+    throw new Error(`${error.message}\nat ${page.url()}, pictured in e2e/${file}`);
+  }
+}
+
+// signIn does what a person does on the pages of both authorization servers.
+export async function signIn(page, name) {
+  const field = page.locator('input[name=user], input[name=login]');
+  await field.fill(name);
+  if (await page.locator('input[name=password]').count()) {
+    await page.locator('input[name=password]').fill('any');
+    await page.locator('button[type=submit]').click();
+    await page.locator('input[name=prompt][value=consent]').waitFor({ state: 'attached' });
+    await page.locator('button[type=submit]').click();
+  } else {
+    await page.locator('button[value=approve]').click();
+  }
+}
