@@ -22,7 +22,7 @@ func TestReplicaKilledDuringAConfirmationLeavesOneOrderOrNone(t *testing.T) {
 			lock.waitFor(t, 1)
 			one.kill(t)
 			if got := <-lost; got.err == nil {
-				t.Errorf("call to a replica that was killed = %+v, want a broken connection", got.reply)
+				t.Errorf("call to a replica that was killed = %v, want a broken connection", got)
 			}
 			s.wantOrders(t, i)
 			// The database has not noticed yet: the dead one's locks are still held.
@@ -67,7 +67,7 @@ func TestSessionEndedDuringAConfirmationLeavesNothingHalfDone(t *testing.T) {
 				WHERE datname = current_database() AND application_name = 'mcp-cart' AND wait_event_type = 'Lock'`)
 			// It does not wait for our lock to find out that nothing happened.
 			if got := <-ended; !got.retryable() {
-				t.Errorf("confirmation whose session ended = %+v, want a tool error that says to make the same call again", got.reply)
+				t.Errorf("confirmation whose session ended = %v, want a tool error that says to make the same call again", got)
 			}
 			lock.release(t)
 			s.wantOrders(t, i)
@@ -107,7 +107,7 @@ func TestDeadlockDuringAConfirmationReachesNobody(t *testing.T) {
 
 			s.do(t, `SELECT setval('attempts', -1000)`)
 			if got := forever.send(t, one, sayYes); !got.retryable() || strings.Contains(got.body, "stumbled") {
-				t.Errorf("confirmation that loses every time = %+v, want a tool error that says to make the same call again", got.reply)
+				t.Errorf("confirmation that loses every time = %v, want a tool error that says to make the same call again", got)
 			}
 			s.wantOrders(t, orders)
 			s.do(t, `SELECT setval('attempts', 1)`)

@@ -130,7 +130,7 @@ func (s *shop) answer(t testing.TB, req *http.Request) answer {
 func (a answer) wantAsked(t testing.TB, question string) string {
 	t.Helper()
 	if _, ok := a.Result.InputRequests[question]; !ok || a.Result.RequestState == "" {
-		t.Fatalf("round = %+v, want the question %s", a.reply, question)
+		t.Fatalf("round = %v, want the question %s", a, question)
 	}
 	return a.Result.RequestState
 }
@@ -176,7 +176,7 @@ func (a answer) wantPlaced(t testing.TB) string {
 	t.Helper()
 	id := a.placed()
 	if id == "" {
-		t.Fatalf("confirmation = %+v, want an order", a.reply)
+		t.Fatalf("confirmation = %v, want an order", a)
 	}
 	return id
 }
@@ -186,7 +186,7 @@ func (a answer) wantTold(t testing.TB, order string) string {
 	t.Helper()
 	id := a.told()
 	if id == "" || order != "" && id != order {
-		t.Fatalf("confirmation = %+v, want to be told the order %s", a.reply, order)
+		t.Fatalf("confirmation = %v, want to be told the order %s", a, order)
 	}
 	return id
 }

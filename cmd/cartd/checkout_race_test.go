@@ -93,7 +93,7 @@ func oneOrder(t *testing.T, answers []answer) (order string) {
 	}
 	for _, a := range answers {
 		if a.placed() == "" && a.told() != ids[0] {
-			t.Errorf("confirmation = %+v, want to be told the order %s", a.reply, ids[0])
+			t.Errorf("confirmation = %v, want to be told the order %s", a, ids[0])
 		}
 	}
 	return ids[0]
@@ -122,11 +122,11 @@ func TestLastPieceIsSoldToOneOfTwentyBuyers(t *testing.T) {
 		}
 		losers = append(losers, flows[i])
 		if !strings.Contains(a.text(), "not enough of CLOCK: 0 are left") {
-			t.Errorf("loser's answer = %+v, want to be told that none is left", a.reply)
+			t.Errorf("loser's answer = %v, want to be told that none is left", a)
 		}
 		kept := must[cart](t, replicas[i%3].with(t, flows[i].token), "cart_get", args{"cart_id": flows[i].cartID})
 		if kept.Status != "open" || len(kept.Lines) != 1 {
-			t.Errorf("loser's cart = %+v, want it as it was", kept)
+			t.Errorf("loser's cart = %v, want it as it was", kept)
 		}
 	}
 	if len(losers) != 19 {
@@ -158,7 +158,7 @@ func TestCartsWithTheSameProductsDoNotDeadlock(t *testing.T) {
 	lock := s.hold(t, "SELECT FROM products WHERE sku = 'ANVIL' FOR UPDATE")
 	for _, a := range confirmAtOnce(t, lock, replicas, flows) {
 		if a.placed() == "" {
-			t.Errorf("confirmation = %+v, want an order", a.reply)
+			t.Errorf("confirmation = %v, want an order", a)
 		}
 	}
 	s.wantOrders(t, 50)
@@ -203,10 +203,10 @@ func TestNoAndYesAtOnceOnTwoReplicasAreOneOfTheTwo(t *testing.T) {
 			}
 			outcome := won.Result.StructuredContent.Status
 			if outcome == "" || test.winner != "" && outcome != test.winner {
-				t.Fatalf("answers = %+v, %+v, want one to win: %s", won.reply, lost.reply, test.winner)
+				t.Fatalf("answers = %+v, %+v, want one to win: %s", won, lost, test.winner)
 			}
 			if lost.Error.Data["reason"] != "already_redeemed" || lost.Error.Data["outcome"] != outcome || lost.Error.Data["order_id"] != won.placed() {
-				t.Errorf("loser = %+v, want to be told that the flow was %s %s", lost.reply, outcome, won.placed())
+				t.Errorf("loser = %v, want to be told that the flow was %s %s", lost, outcome, won.placed())
 			}
 			if outcome == "ordered" {
 				orders++

@@ -83,8 +83,8 @@ func (s *suite) testCarts(t *testing.T) {
 			t.Errorf("SetItem = total %d %s, version %d", cart.TotalMinor, cart.Currency, cart.Version)
 		}
 		want := []store.Line{
-			{SKU: "T-002", Name: "Test thing 2", Quantity: 5, UnitPriceMinor: 102, Currency: "EUR"},
-			{SKU: "T-010", Name: "Test thing 10", Quantity: 2, UnitPriceMinor: 110, Currency: "EUR"},
+			{SKU: "T-002", Name: "Test thing 2", Quantity: 5, UnitPriceMinor: 102, Currency: "EUR", Stock: 1000},
+			{SKU: "T-010", Name: "Test thing 10", Quantity: 2, UnitPriceMinor: 110, Currency: "EUR", Stock: 1000},
 		}
 		if diff := cmp.Diff(want, cart.Lines); diff != "" {
 			t.Errorf("lines differ (-want +got):\n%s", diff)
