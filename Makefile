@@ -12,7 +12,7 @@ RACE = $(if $(filter 1,$(shell go env CGO_ENABLED)),-race,$(warning no C compile
 .PHONY: help run test check bench fuzz vuln
 
 help: ## show this list
-	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "  make %-8s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "  make %-11s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 # Built, not `go run`: a signal to make then reaches cartdev itself.
 run: ## run everything on this machine: database, authorization server, server

@@ -26,16 +26,18 @@ export async function withPicture(page, file, steps) {
   }
 }
 
-// signIn does what a person does on the pages of both authorization servers.
+// signIn does what a person does on the pages of both authorization servers:
+// devauth has one page, oidc-provider asks for the name, once in a browser, and
+// then for the consent.
 export async function signIn(page, name) {
-  const field = page.locator('input[name=user], input[name=login]');
-  await field.fill(name);
-  if (await page.locator('input[name=password]').count()) {
+  const button = page.locator('button[value=approve], button.login-submit');
+  await button.waitFor();
+  if (await page.locator('input[name=user]').count()) await page.locator('input[name=user]').fill(name);
+  if (await page.locator('input[name=login]').count()) {
+    await page.locator('input[name=login]').fill(name);
     await page.locator('input[name=password]').fill('any');
-    await page.locator('button[type=submit]').click();
+    await button.click();
     await page.locator('input[name=prompt][value=consent]').waitFor({ state: 'attached' });
-    await page.locator('button[type=submit]').click();
-  } else {
-    await page.locator('button[value=approve]').click();
   }
+  await button.click();
 }

@@ -6,7 +6,6 @@ import (
 	"context"
 	"encoding/json"
 	"net/http"
-	"slices"
 	"strings"
 	"testing"
 
@@ -160,21 +159,5 @@ func wantToldWhy(t testing.TB, o outcome) {
 	t.Helper()
 	if !strings.Contains(o.Failed, "2026-07-28") || !strings.Contains(o.Failed, "the cart is kept") || len(o.Asked) != 0 {
 		t.Errorf("checkout = %+v, want no question, and an error that names the protocol version needed and says the cart is kept", o)
-	}
-}
-
-// One client, registered once: who signs in with it decides whose carts they are.
-func wantOnlyOwnCart(t testing.TB, c client, own, foreign string) {
-	t.Helper()
-	listed := decode[carts](t, "cart_list", c.call(t, "cart_list", args{}))
-	ids := []string{}
-	for _, one := range listed.Carts {
-		ids = append(ids, one.CartID)
-	}
-	if !slices.Equal(ids, []string{own}) {
-		t.Errorf("cart_list = %v, want the own cart %s alone", ids, own)
-	}
-	if got := c.call(t, "cart_get", args{"cart_id": foreign}); got.Failed == "" {
-		t.Errorf("cart_get of another person's cart = %s, want an error", got.Structured)
 	}
 }

@@ -18,7 +18,7 @@ import (
 
 // patience bounds every wait for something that has to happen. Nothing is
 // judged by it unless it does not happen at all.
-const patience = 60 * time.Second
+const patience = 2 * time.Minute
 
 // A process is a program that runs beside a test and ends with it.
 type process struct {

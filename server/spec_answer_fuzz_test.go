@@ -107,8 +107,7 @@ func (c *redeemedCheckout) check(t *testing.T, q question, content jsontext.Valu
 	}
 	var shipping string
 	_ = json.Unmarshal(form["shipping"], &shipping) // what is no text is no choice
-	var yes *bool
-	_ = json.Unmarshal(form["confirm"], &yes) // nor a yes or a no
+	said := string(form["confirm"])
 	var got any
 	var err error
 	asksFor, ends := askShipping.key, false
@@ -119,7 +118,7 @@ func (c *redeemedCheckout) check(t *testing.T, q question, content jsontext.Valu
 		}
 	} else {
 		got, err = c.confirm(t.Context(), c.key, c.tickets[q.key], content)
-		asksFor, ends = askConfirm.key, yes != nil
+		asksFor, ends = askConfirm.key, said == "true" || said == "false"
 	}
 	var spent *requeststate.RedeemedError
 	if ends {

@@ -126,6 +126,14 @@ func (s *shop) answer(t testing.TB, req *http.Request) answer {
 	return got
 }
 
+// String is for messages of tests.
+func (a answer) String() string {
+	if a.err != nil {
+		return a.err.Error()
+	}
+	return fmt.Sprint(a.status, " ", a.body)
+}
+
 // wantAsked returns the new state.
 func (a answer) wantAsked(t testing.TB, question string) string {
 	t.Helper()

@@ -43,6 +43,7 @@ func newShop(t testing.TB) *shop {
 	delete(s.secrets, "490")
 	s.env["SHUTDOWN_DELAY"] = "0s" // nobody routes to these replicas
 	s.sql = s.connect(t)
+	s.do(t, "SET statement_timeout = '30s'") // a test that locks itself out says so
 	// Cleanups run in reverse: this one after the last replica has ended.
 	t.Cleanup(func() { s.keepsSecrets(t) })
 	return s
