@@ -43,6 +43,15 @@ conformance/node_modules/.package-lock.json: conformance/package-lock.json
 	cd conformance && npm ci --no-audit --no-fund
 	@touch $@
 
+.PHONY: e2e
+e2e: e2e/node_modules/.package-lock.json ## run real clients against the server (needs npm and Chromium)
+	go vet -tags e2e ./e2e/
+	go test -tags e2e -count=1 -timeout 10m $(TESTFLAGS) ./e2e/
+
+e2e/node_modules/.package-lock.json: e2e/package-lock.json
+	cd e2e && npm ci --no-audit --no-fund
+	@touch $@
+
 bench: ## measure the server against a bare handler and pgbench
 	go test -run '^$$' -bench . -benchtime $(BENCHTIME) $(TESTFLAGS) ./cmd/cartd/
 

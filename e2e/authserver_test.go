@@ -9,8 +9,9 @@ import (
 	"testing"
 )
 
-// startAuth starts an authorization server that gives tokens for the resource.
-type startAuth func(t testing.TB, issuer, resource string) *process
+// startAuth starts an authorization server that gives tokens for the resource,
+// and returns its issuer URL.
+type startAuth func(t testing.TB, resource string) (issuer string)
 
 // Clients that both authorization servers know beforehand. A program has two
 // registrations, since oidc-provider wants each client to authenticate in one
@@ -26,19 +27,21 @@ const (
 // as RFC 8252 has it for programs on one's own machine.
 const applicationCallback = "http://127.0.0.1/callback"
 
-func startDevauth(t testing.TB, issuer, resource string) *process {
+func startDevauth(t testing.TB, resource string) string {
 	t.Helper()
+	addr := freeAddress(t)
+	issuer := "http://" + addr
 	cmd := exec.Command(filepath.Join(built, "devauth"), "serve",
-		"-addr", issuer[len("http://"):], "-issuer", issuer, "-audience", resource, "-key", filepath.Join(t.TempDir(), "key.pem"),
+		"-addr", addr, "-issuer", issuer, "-audience", resource, "-key", filepath.Join(t.TempDir(), "key.pem"),
 		"-client", programBasic+":"+programSecret, "-client", programPost+":"+programSecret,
 		"-public-client", application+"="+applicationCallback)
-	p := start(t, "devauth", cmd)
-	p.answers(t, issuer+"/.well-known/oauth-authorization-server")
-	return p
+	start(t, "devauth", cmd).answers(t, issuer+"/.well-known/oauth-authorization-server")
+	return issuer
 }
 
-func startOIDCProvider(t testing.TB, issuer, resource string) *process {
+func startOIDCProvider(t testing.TB, resource string) string {
 	t.Helper()
+	issuer := "http://" + freeAddress(t)
 	settings, err := json.Marshal(map[string]any{
 		"issuer": issuer, "resource": resource,
 		"scopes": []string{"catalog:read", "cart", "cart:read", "cart:write", "order:read", "order:place", "stock:write"},
@@ -55,9 +58,8 @@ func startOIDCProvider(t testing.TB, issuer, resource string) *process {
 	if err != nil {
 		t.Fatal(err)
 	}
-	p := start(t, "oidc-provider", node("oidc-provider.mjs", string(settings)))
-	p.answers(t, issuer+"/.well-known/oauth-authorization-server")
-	return p
+	start(t, "oidc-provider", node("oidc-provider.mjs", string(settings))).answers(t, issuer+"/.well-known/oauth-authorization-server")
+	return issuer
 }
 
 func programClient(id, method string) map[string]any {

@@ -19,7 +19,6 @@ import (
 type stand struct {
 	endpoint string // of the MCP server
 	issuer   string // the authorization server
-	auth     *process
 	replicas []*process
 }
 
@@ -44,8 +43,8 @@ func withEach(t *testing.T, test func(t *testing.T, s *stand)) {
 func newStand(t testing.TB, auth startAuth, env ...string) *stand {
 	t.Helper()
 	front := newFront(t)
-	s := &stand{endpoint: front.URL + "/mcp", issuer: "http://" + freeAddress(t)}
-	s.auth = auth(t, s.issuer, s.endpoint)
+	s := &stand{endpoint: front.URL + "/mcp"}
+	s.issuer = auth(t, s.endpoint)
 	env = append([]string{
 		"DATABASE_URL=" + postgres.Database(t), "RESOURCE_URL=" + s.endpoint, "OAUTH_ISSUER=" + s.issuer,
 		"REQUEST_STATE_KEYS=" + newKeyRing(t), "RATE_LIMIT=1000",
@@ -112,26 +111,4 @@ func newFront(t testing.TB) *front {
 		transport.CloseIdleConnections()
 	})
 	return f
-}
-
-// bearer is a front's other side: what a program without a client library would
-// send, with a token.
-func (s *stand) post(t testing.TB, token, body string, header ...string) *http.Response {
-	t.Helper()
-	req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, s.endpoint, strings.NewReader(body))
-	if err != nil {
-		t.Fatal(err)
-	}
-	req.Header.Set("Content-Type", "application/json")
-	req.Header.Set("Accept", "application/json, text/event-stream")
-	req.Header.Set("Authorization", "Bearer "+token)
-	for i := 0; i < len(header); i += 2 {
-		req.Header.Set(header[i], header[i+1])
-	}
-	resp, err := http.DefaultClient.Do(req)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { resp.Body.Close() })
-	return resp
 }

@@ -88,6 +88,7 @@ func (a *answer) event(m *jsonrpc.Request) {
 		h := a.w.Header()
 		h.Set("Content-Type", "text/event-stream")
 		h.Set("Cache-Control", "no-store")
+		h.Set("X-Content-Type-Options", "nosniff")
 		h.Set("X-Accel-Buffering", "no")
 		a.w.WriteHeader(http.StatusOK)
 	}
@@ -114,6 +115,7 @@ func (a *answer) send(status int, body []byte) {
 	h := a.w.Header()
 	h.Set("Content-Type", "application/json")
 	h.Set("Cache-Control", "no-store")
+	h.Set("X-Content-Type-Options", "nosniff")
 	h.Set("Content-Length", strconv.Itoa(len(body)))
 	a.w.WriteHeader(status)
 	_, _ = a.w.Write(body)

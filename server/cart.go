@@ -53,7 +53,7 @@ const cartIDProperty = `"cart_id": {"type": "string", "maxLength": 64, "descript
 // cartLifetime is said in the description of every tool that makes or extends a
 // cart (SEP-2567 asks that a client can know how long its handle lives). A test
 // compares it with the store's constants.
-const cartLifetime = "A cart expires 24 hours after its last change and at most 7 days after it was made; reading it does not extend that. "
+const cartLifetime = "A cart expires 24 hours after its last change and at most 7 days after it was made; reading it does not extend that."
 
 func (s *Server) cartTools() []tool {
 	const oneCart = `{"type": "object", "additionalProperties": false, "required": ["cart_id"], "properties": {` + cartIDProperty + `}}`
@@ -62,7 +62,7 @@ func (s *Server) cartTools() []tool {
 			name:  "cart_create",
 			title: "Create a cart",
 			description: "Makes an empty cart and returns its cart_id, which the other cart tools take. " + cartLifetime +
-				"The cart belongs to the signed-in user: nobody else can use its cart_id, and cart_list finds it again. A user may have 20 open carts.",
+				" The cart belongs to the signed-in user: nobody else can use its cart_id, and cart_list finds it again. A user may have 20 open carts.",
 			scopes: []string{"cart:write"},
 			effect: adds,
 			input:  `{"type": "object", "additionalProperties": false}`,
@@ -91,7 +91,7 @@ func (s *Server) cartTools() []tool {
 			name:  "cart_set_item",
 			title: "Set a quantity in a cart",
 			description: "Sets how many of a product are in the cart: the quantity replaces the earlier one, so the call can be repeated safely; 0 removes the line. " +
-				"Returns the whole cart. " + cartLifetime + "A cart holds 100 lines.",
+				"Returns the whole cart. " + cartLifetime + " A cart holds 100 lines.",
 			scopes: []string{"cart:write"},
 			effect: sets,
 			input: `{

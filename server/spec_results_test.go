@@ -59,6 +59,11 @@ func everyResult(t *testing.T, sh *shop) map[string]reply {
 	} {
 		results[tool] = sh.say(t, b.token, callOf(modern, tool, args))
 	}
+	for tool := range sh.tools {
+		if _, ok := results[tool]; !ok {
+			t.Fatalf("no result of %s: add one", tool)
+		}
+	}
 	results["tool error"] = sh.say(t, b.token, callOf(modern, "cart_get", `{}`))
 	return results
 }

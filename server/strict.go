@@ -1,7 +1,6 @@
 package server
 
 import (
-	"errors"
 	"net/http"
 	"strconv"
 	"strings"
@@ -45,7 +44,7 @@ type wireMessage struct {
 func readMessage(body []byte) (*message, *refusal) {
 	var w wireMessage
 	if err := json.Unmarshal(body, &w); err != nil {
-		return nil, unreadable(err)
+		return nil, unreadable(body, err)
 	}
 	if refused := checkID(w.ID); refused != nil {
 		return nil, refused
@@ -63,10 +62,10 @@ func readMessage(body []byte) (*message, *refusal) {
 }
 
 // unreadable tells text that is not strict JSON from JSON that is no object,
-// which is what a batch is.
-func unreadable(err error) *refusal {
-	var syntactic *jsontext.SyntacticError
-	if semantic := new(json.SemanticError); errors.As(err, &semantic) && !errors.As(err, &syntactic) {
+// which is what a batch is. The decoder stops at the first character that does
+// not fit, so what it says of the rest is found out here.
+func unreadable(text jsontext.Value, err error) *refusal {
+	if text.IsValid() {
 		return invalidRequest("not_one_object", "the body must be one JSON object; batches are not served")
 	}
 	r := refuse(http.StatusBadRequest, jsonrpc.CodeParseError, "json",

@@ -45,7 +45,7 @@ type requestMeta struct {
 
 func (p *messageParams) read(text jsontext.Value) *refusal {
 	if err := json.Unmarshal(text, p); err != nil {
-		return unreadable(err)
+		return unreadable(text, err)
 	}
 	if lookalike(p.Others, "_meta", "name", "uri", "arguments", "cursor", "requestState", "inputResponses",
 		"protocolVersion", "capabilities", "clientInfo", "ref", "argument", "context", "notifications", "level") {
@@ -55,7 +55,7 @@ func (p *messageParams) read(text jsontext.Value) *refusal {
 		return nil // judged when the rules of the message's era are
 	}
 	if err := json.Unmarshal(p.Meta, &p.meta); err != nil {
-		return unreadable(err)
+		return unreadable(p.Meta, err)
 	}
 	if lookalike(p.meta.Others, metaVersion, metaClientInfo, metaCapabilities, metaLogLevel, metaProgressToken) {
 		return invalidRequest("member_name", "member names of _meta are case-sensitive")

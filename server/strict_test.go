@@ -308,3 +308,11 @@ func TestInputResponsesAreAnObjectOrAbsent(t *testing.T) {
 		t.Errorf("answers of null = %s, want none", c.answers)
 	}
 }
+
+func TestWhatIsNotJSONIsAParseErrorWhateverItBeginsWith(t *testing.T) {
+	for _, e := range bothEras {
+		for _, body := range []string{`[{"jsonrpc":"2.0"`, `[1,`, `[}`, `[NaN]`, `7 x`, `true}`, `"a":1}`} {
+			wantRefused(t, testGate(t), post{toolCall(e).header, body}, 400, -32700)
+		}
+	}
+}

@@ -1,8 +1,6 @@
 package main
 
-import (
-	"testing"
-)
+import "testing"
 
 // openTapped starts a replica whose COMMITs can be caught.
 func (s *shop) openTapped(t testing.TB, db string) (*replica, *tap) {
@@ -55,7 +53,7 @@ func TestReplicaKilledBeforeItsCommitArrivesLeavesNothing(t *testing.T) {
 
 // A connection that breaks during COMMIT does not say whether there was an order.
 // The replica finds out before it answers.
-func TestConnectionCutDuringCommitIsOneOrderAndKnown(t *testing.T) {
+func TestConnectionCutDuringCommitIsOneOrderOrNoneAndKnown(t *testing.T) {
 	t.Parallel()
 	s := newShop(t)
 	one, tap := s.openTapped(t, s.db)
@@ -63,11 +61,14 @@ func TestConnectionCutDuringCommitIsOneOrderAndKnown(t *testing.T) {
 	s.sell(t, "CLOCK", 10)
 	s.installGates(t)
 	alice := s.customer("alice")
-	for i, test := range []struct {
-		name string
-		fate func(*testing.T, *caughtCommit)
+	orders := 0
+	for _, test := range []struct {
+		name        string
+		fate        func(*testing.T, *caughtCommit)
+		loseCancels bool
+		ordered     bool
 	}{
-		{"after it was done", func(t *testing.T, c *caughtCommit) { c.deliver(t); c.cut() }},
+		{"after it was done", func(t *testing.T, c *caughtCommit) { c.deliver(t); c.cut() }, false, true},
 		{"while it runs", func(t *testing.T, c *caughtCommit) {
 			lock := s.closeGate(t, atCommit)
 			c.send(t)
@@ -75,18 +76,37 @@ func TestConnectionCutDuringCommitIsOneOrderAndKnown(t *testing.T) {
 			c.cut()
 			lock.waitFor(t, 2) // whoever wants to know has to wait for it
 			lock.release(t)
-		}},
+		}, true, true},
+		// The driver asks the database to stop what nobody hears of any more.
+		{"while it runs, and it is cancelled", func(t *testing.T, c *caughtCommit) {
+			lock := s.closeGate(t, atCommit)
+			c.send(t)
+			lock.waitFor(t, 1)
+			c.cut()
+			eventually(t, "COMMIT is cancelled", func() bool { return s.openTransactions(t) == 0 })
+			lock.release(t)
+		}, false, false},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			f := s.asked(t, one, alice, line{"CLOCK", 1})
+			tap.lose(test.loseCancels)
 			tap.arm()
 			confirmed := f.sendLater(t, one, sayYes)
 			test.fate(t, tap.next(t))
-			order := (<-confirmed).wantPlaced(t)
-			s.wantOrders(t, i+1)
+			got := <-confirmed
+			if !test.ordered {
+				if !got.retryable() {
+					t.Errorf("confirmation whose COMMIT was cancelled = %v, want a tool error that says to make the same call again", got)
+				}
+				s.wantOrders(t, orders)
+				got = f.send(t, two, sayYes)
+			}
+			order := got.wantPlaced(t)
+			orders++
+			s.wantOrders(t, orders)
 			f.send(t, one, sayYes).wantTold(t, order)
 			f.send(t, two, sayYes).wantTold(t, order)
-			s.wantOrders(t, i+1)
+			s.wantOrders(t, orders)
 		})
 	}
 }
@@ -148,8 +168,8 @@ func TestDatabaseGoneAfterCommitIsToldLater(t *testing.T) {
 	}
 }
 
-// A network that swallows the answer to COMMIT and says nothing does not make
-// the caller wait for ever, nor guess.
+// A network that swallows the answer to COMMIT and says nothing makes the caller
+// wait, but not for ever, and not guess.
 func TestSilenceAfterCommitIsOneOrderAndKnown(t *testing.T) {
 	t.Parallel()
 	s := newShop(t)
@@ -158,8 +178,10 @@ func TestSilenceAfterCommitIsOneOrderAndKnown(t *testing.T) {
 	f := s.asked(t, one, s.customer("alice"), line{"CLOCK", 2})
 	tap.arm()
 	confirmed := f.sendLater(t, one, sayYes)
-	tap.next(t).deliver(t)
+	commit := tap.next(t)
+	commit.deliver(t)
 	order := (<-confirmed).wantPlaced(t)
+	commit.cut()
 	f.send(t, one, sayYes).wantTold(t, order)
 	s.wantOrders(t, 1)
 }

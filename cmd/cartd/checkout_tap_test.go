@@ -16,9 +16,10 @@ type tap struct {
 	target   string
 	caught   chan *caughtCommit
 
-	mu    sync.Mutex
-	armed bool
-	conns []net.Conn
+	mu          sync.Mutex
+	armed       bool
+	loseCancels bool // requests to cancel a statement get lost
+	conns       []net.Conn
 }
 
 // tapped returns the connection string that leads through a new tap to db.
@@ -86,6 +87,19 @@ func (p *tap) disarm() (was bool) {
 	return was
 }
 
+// lose has requests to cancel a statement get lost, or not any more.
+func (p *tap) lose(cancels bool) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.loseCancels = cancels
+}
+
+func (p *tap) loses(message []byte) bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.loseCancels && bytes.HasPrefix(message, cancelMessage)
+}
+
 // next returns the COMMIT that was caught.
 func (p *tap) next(t testing.TB) *caughtCommit {
 	t.Helper()
@@ -101,13 +115,16 @@ func (p *tap) next(t testing.TB) *caughtCommit {
 // commitMessage is a COMMIT as the driver sends it: nothing goes with it.
 var commitMessage = []byte("Q\x00\x00\x00\x0bcommit\x00")
 
+// cancelMessage is how a request to cancel begins, on a connection of its own.
+var cancelMessage = []byte{0, 0, 0, 16, 0x04, 0xd2, 0x16, 0x2e}
+
 // up passes on what the replica sends, until it is a COMMIT to be caught.
 func (p *tap) up(c *caughtCommit) {
 	buf := make([]byte, 64<<10)
 	for {
 		n, err := c.near.Read(buf)
-		if err != nil {
-			c.far.Close()
+		if err != nil || p.loses(buf[:n]) {
+			c.cut()
 			return
 		}
 		if bytes.Equal(buf[:n], commitMessage) && p.disarm() {
