@@ -5,6 +5,8 @@ import { chromium } from 'playwright-core';
 // launch starts a browser with a new profile. Everything that would reach for
 // the network on its own is off; root, as in many containers, has no sandbox.
 export function launch(executablePath) {
+  // The test's end of this is closed when the test is gone, whatever it died of.
+  process.stdin.on('end', () => process.exit()).resume().unref();
   return chromium.launch({
     executablePath,
     headless: true,

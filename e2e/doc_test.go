@@ -9,11 +9,11 @@
 //
 // Read it in this order: stand_test.go is what runs, shop_test.go is the story
 // that every client is told to live through, and then one file for each client:
-// typescript_test.go, gosdk_test.go, mcpdo_test.go, inspector_test.go.
+// gosdk_test.go, typescript_test.go, inspector_*_test.go.
 // Every story runs twice, with devauth and with oidc-provider, an independent
 // authorization server configured as an operator would (oidc-provider.mjs).
 //
-// Each *.mjs is a program that a test starts. Those that are told what to do in
-// the middle read lines of JSON from their standard input and end with it, so
-// that none of them outlives the test.
+// Each *.mjs is a program that a test starts. It takes its settings as one
+// argument of JSON, says what came of it in lines of JSON, and ends with its
+// standard input, so that it does not outlive the test.
 package e2e_test

@@ -27,8 +27,7 @@ var navigateTo = regexp.MustCompile(`Please navigate to:\s+(http\S+)`)
 func (c *inspectorCLI) signIn(t testing.TB) {
 	t.Helper()
 	cmd := node(nodeModule(".bin/mcp-inspector"), c.command("--method", "initialize")...)
-	env := append(c.env, "MCP_AUTO_OPEN_ENABLED=true", "BROWSER=true")
-	cli := start(t, "mcp-inspector --cli", cmd, env[len(environment()):]...)
+	cli := start(t, "mcp-inspector --cli", cmd, append(c.env, "MCP_AUTO_OPEN_ENABLED=true", "BROWSER=true")...)
 	var url []string
 	cli.until(t, "it names the page to sign in at", func() bool {
 		url = navigateTo.FindStringSubmatch(cli.out.String())

@@ -41,11 +41,11 @@ func TestTokenThatIsNotForUsReachesNoToolAndTheLogSaysWhy(t *testing.T) {
 	} {
 		// Whether a tool exists, nobody learns without a good token.
 		resp, body := s.callTool(t, bad.token, "cart_create")
-		_, other := s.callTool(t, bad.token, "no_such_tool")
+		_, twin := s.callTool(t, bad.token, "no_such_tool")
 		challenge := resp.Header.Get("WWW-Authenticate")
-		if resp.StatusCode != http.StatusUnauthorized || !strings.Contains(challenge, `error="invalid_token"`) || body != other {
+		if resp.StatusCode != http.StatusUnauthorized || !strings.Contains(challenge, `error="invalid_token"`) || body != twin {
 			t.Errorf("a token %s = %s, %s, %s, and %s for another tool; want 401, invalid_token, and the same twice",
-				bad.name, resp.Status, challenge, body, other)
+				bad.name, resp.Status, challenge, body, twin)
 		}
 		lines := s.requests(t, logged+2)[logged:]
 		logged += 2

@@ -1,10 +1,13 @@
 package server
 
 import (
+	"fmt"
 	"net/http"
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
 
 	"example.com/mcp-cart/auth/authtest"
 )
@@ -169,9 +172,44 @@ func TestHealthAsksNobodyAndReadinessAsksEverything(t *testing.T) {
 	if h, r := get("/healthz"), get("/readyz"); h != 200 || r != 503 {
 		t.Errorf("draining: healthz, readyz = %d, %d, want 200, 503", h, r)
 	}
-	sh.draining.Store(false)
+	sh.readiness = readiness{}
 	sh.store.Close()
 	if h, r := get("/healthz"), get("/readyz"); h != 200 || r != 503 {
 		t.Errorf("without a database: healthz, readyz = %d, %d, want 200, 503", h, r)
 	}
+}
+
+// Metric labels live as long as the process, so a client must not be able to
+// invent them.
+func TestNotificationsHaveOneMetric(t *testing.T) {
+	registry := prometheus.NewRegistry()
+	sh := newShop(t, func(cfg *Config) { cfg.Metrics = registry })
+	token := sh.issuer.Token(authtest.Scope(allScopes))
+	for n := range 50 {
+		req, err := http.NewRequest(http.MethodPost, sh.url+"/mcp", strings.NewReader(fmt.Sprintf(`{"jsonrpc":"2.0","method":"notifications/n%d"}`, n)))
+		if err != nil {
+			t.Fatal(err)
+		}
+		req.Header = http.Header{"Authorization": {"Bearer " + token}, "Content-Type": {"application/json"}}
+		if got := send(t, req); got.status != 202 {
+			t.Fatalf("notification = %d %s, want 202", got.status, got.body)
+		}
+	}
+	families, err := registry.Gather()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, f := range families {
+		if len(f.GetMetric()) != 1 {
+			t.Errorf("%s has %d series, want 1", f.GetName(), len(f.GetMetric()))
+		}
+	}
+}
+
+func TestLogSaysWhichCheckRefusedAState(t *testing.T) {
+	sh := newShop(t)
+	alice := sh.buyer()
+	cart, other := alice.newCart(t), alice.newCart(t)
+	alice.confirm(t, other.CartID, alice.toConfirm(t, cart.CartID).Result.RequestState)
+	sh.logs(t, `"err":"request state is not valid: arguments"`)
 }

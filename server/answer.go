@@ -26,6 +26,7 @@ func (s *Server) serve(w http.ResponseWriter, r *http.Request, c *call, who call
 		internalError(ctx, c, err).answer(w, r)
 		return
 	}
+	defer x.Close()
 	session, err := s.sdk.Connect(ctx, x, sessionOptions(c))
 	if err != nil {
 		internalError(ctx, c, err).answer(w, r)
@@ -42,7 +43,6 @@ func (s *Server) serve(w http.ResponseWriter, r *http.Request, c *call, who call
 			session.Wait()
 		}
 	}
-	x.Close()
 }
 
 // An answer writes what the SDK hands over: one JSON object, or, if a
@@ -129,6 +129,8 @@ func (a *answer) abandon(ctx context.Context) {
 		return
 	}
 	a.fail(internalError(ctx, a.call, errors.New("the call took longer than it may")))
+	// What is still running is waited for; the client need not.
+	_ = http.NewResponseController(a.w).Flush()
 }
 
 // resultBody puts the client's own id around the SDK's result, byte for byte.

@@ -3,6 +3,7 @@ package server
 import (
 	"encoding/json"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -15,7 +16,6 @@ import (
 // It is what tools/list shows and what every call is judged by: there is no
 // second description of the arguments that could drift from it.
 type argSchema struct {
-	raw        json.RawMessage
 	properties map[string]property
 	required   []string
 	known      string // the property names, for the error that lists them
@@ -37,7 +37,7 @@ func parseArgSchema(raw string) (*argSchema, error) {
 	if schema.Type != "object" || schema.AdditionalProperties == nil || schema.AdditionalProperties.Not == nil {
 		return nil, fmt.Errorf("input schema must be a closed object")
 	}
-	s := &argSchema{raw: json.RawMessage(raw), properties: map[string]property{}, required: schema.Required}
+	s := &argSchema{properties: map[string]property{}, required: schema.Required}
 	for name, p := range schema.Properties {
 		if p.Description == "" || !bounded(p) {
 			return nil, fmt.Errorf("property %s must be described and bounded", name)
@@ -47,11 +47,8 @@ func parseArgSchema(raw string) (*argSchema, error) {
 			return nil, fmt.Errorf("resolve property %s: %w", name, err)
 		}
 		s.properties[name] = property{rule: rule, describe: p.Description}
-		s.known += name + " "
 	}
-	names := strings.Fields(s.known)
-	slices.Sort(names)
-	s.known = strings.Join(names, ", ")
+	s.known = strings.Join(slices.Sorted(maps.Keys(s.properties)), ", ")
 	return s, nil
 }
 

@@ -98,7 +98,7 @@ func (s *Server) cartTools() []tool {
   "type": "object", "additionalProperties": false, "required": ["cart_id", "sku", "quantity"],
   "properties": {
     ` + cartIDProperty + `,
-    "sku": {"type": "string", "minLength": 1, "maxLength": 40, "pattern": "^[A-Za-z0-9_-]+$", "description": "the sku exactly as product_search returned it"},
+    "sku": {"type": "string", "maxLength": 64, "pattern": "^[A-Za-z0-9][A-Za-z0-9._-]*$", "description": "the sku exactly as product_search returned it"},
     "quantity": {"type": "integer", "minimum": 0, "maximum": 999, "description": "how many there shall be in the cart: a whole number from 0 to 999, 0 removes the line"}
   }
 }`,

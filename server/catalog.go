@@ -49,7 +49,7 @@ func (s *Server) catalogTools() []tool {
   "type": "object", "additionalProperties": false,
   "properties": {
     "query": {"type": "string", "maxLength": 80, "pattern": "^[^\\x00-\\x1f\\x7f]*$", "description": "part of a product's name or sku, at most 80 characters, no control characters"},
-    "after": {"type": "string", "maxLength": 40, "pattern": "^[A-Za-z0-9_-]*$", "description": "the value of next in the page before, to read on from there"},
+    "after": {"type": "string", "maxLength": 64, "pattern": "^[A-Za-z0-9._-]*$", "description": "the value of next in the page before, to read on from there"},
     "limit": {"type": "integer", "minimum": 1, "maximum": 50, "description": "how many products at most: a whole number from 1 to 50, 20 if absent"}
   }
 }`,

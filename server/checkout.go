@@ -25,6 +25,8 @@ var (
 }`}
 )
 
+const shippingMessage = "How shall it be sent?"
+
 // shippingPrices are in the minor unit of the cart's currency.
 var shippingPrices = map[string]int64{"standard": 490, "express": 1490}
 
@@ -61,10 +63,12 @@ type checkoutView struct {
 // An offer is what the person is shown before the last question, and what is
 // sealed with it: the order that is placed is this one, or none.
 type offer struct {
-	Shipping   string `json:"shipping"`
-	Version    int64  `json:"version"` // of the cart
-	TotalMinor int64  `json:"total_minor"`
-	Currency   string `json:"currency"`
+	Shipping      string `json:"shipping"`
+	ShippingMinor int64  `json:"shipping_minor"`
+	Version       int64  `json:"version"` // of the cart
+	Lines         string `json:"lines"`   // fingerprint of the cart's lines, names and prices
+	TotalMinor    int64  `json:"total_minor"`
+	Currency      string `json:"currency"`
 }
 
 // checkout makes one round. Without a state it is the first, whatever answers
@@ -83,7 +87,7 @@ func (s *Server) checkout(ctx context.Context, who caller, a cartArgs) (any, err
 		if err != nil {
 			return nil, err
 		}
-		return askShipping.ask("How shall it be sent?", state), nil
+		return askShipping.ask(shippingMessage, state), nil
 	}
 	ticket, err := s.sealer.Open(binding, *who.call.state)
 	if errors.Is(err, requeststate.ErrInvalid) {
@@ -99,7 +103,7 @@ func (s *Server) checkout(ctx context.Context, who caller, a cartArgs) (any, err
 func (s *Server) resume(ctx context.Context, who caller, key handles.Key, ticket *requeststate.Ticket) (any, error) {
 	// A state that is spent is told so before anything is asked again. What
 	// decides is the redemption, later.
-	if err := s.store.Redeemed(ctx, key.Owner(), ticket.Flow()); err != nil {
+	if err := s.store.EarlierOutcome(ctx, key.Owner(), ticket.Flow()); err != nil {
 		return nil, err
 	}
 	asked := askShipping
@@ -123,23 +127,31 @@ func (s *Server) chooseShipping(ctx context.Context, key handles.Key, ticket *re
 	var form struct {
 		Shipping string `json:"shipping"`
 	}
-	if jsonv2.Unmarshal(content, &form) != nil || shippingPrices[form.Shipping] == 0 {
+	if jsonv2.Unmarshal(content, &form) != nil {
+		form.Shipping = ""
+	}
+	return s.propose(ctx, key, ticket, form.Shipping)
+}
+
+// propose shows what would be bought and asks for the yes. A shipping that is
+// not offered, or not any more, is asked for again.
+func (s *Server) propose(ctx context.Context, key handles.Key, ticket *requeststate.Ticket, shipping string) (any, error) {
+	price, offered := shippingPrices[shipping]
+	if !offered {
 		state, err := ticket.Continue(askShipping.key, struct{}{})
 		if err != nil {
 			return nil, err
 		}
-		return askShipping.ask("How shall it be sent?", state), nil
+		return askShipping.ask(shippingMessage, state), nil
 	}
-	return s.offer(ctx, key, ticket, form.Shipping)
-}
-
-// offer shows what would be bought and asks for the yes.
-func (s *Server) offer(ctx context.Context, key handles.Key, ticket *requeststate.Ticket, shipping string) (any, error) {
 	cart, err := s.buyable(ctx, key)
 	if err != nil {
 		return nil, err
 	}
-	shown := offer{shipping, cart.Version, cart.TotalMinor + shippingPrices[shipping], cart.Currency}
+	shown := offer{
+		Shipping: shipping, ShippingMinor: price, Version: cart.Version, Lines: cart.Fingerprint(),
+		TotalMinor: cart.TotalMinor + price, Currency: cart.Currency,
+	}
 	state, err := ticket.Continue(askConfirm.key, shown)
 	if err != nil {
 		return nil, err
@@ -156,7 +168,7 @@ func (s *Server) confirm(ctx context.Context, key handles.Key, ticket *requestst
 		Confirm *bool `json:"confirm"`
 	}
 	if jsonv2.Unmarshal(content, &form) != nil || form.Confirm == nil {
-		return s.offer(ctx, key, ticket, shown.Shipping)
+		return s.propose(ctx, key, ticket, shown.Shipping)
 	}
 	if !*form.Confirm {
 		return s.decline(ctx, ticket)
@@ -164,7 +176,7 @@ func (s *Server) confirm(ctx context.Context, key handles.Key, ticket *requestst
 	order, err := s.place(ctx, key, ticket, shown)
 	var moved *store.CartMovedError
 	if errors.As(err, &moved) {
-		return s.offer(ctx, key, ticket, shown.Shipping)
+		return s.propose(ctx, key, ticket, shown.Shipping)
 	}
 	if err != nil {
 		return nil, err
@@ -182,8 +194,8 @@ func (s *Server) place(ctx context.Context, key handles.Key, ticket *requeststat
 			return err
 		}
 		order, err = tx.PlaceOrder(ctx, redeemed, store.Purchase{
-			Cart: key, Version: shown.Version, TotalMinor: shown.TotalMinor, Currency: shown.Currency,
-			Shipping: shown.Shipping, ShippingMinor: shippingPrices[shown.Shipping],
+			Cart: key, Version: shown.Version, Lines: shown.Lines, TotalMinor: shown.TotalMinor, Currency: shown.Currency,
+			Shipping: shown.Shipping, ShippingMinor: shown.ShippingMinor,
 		})
 		return err
 	})
@@ -234,7 +246,7 @@ func describeOffer(cart store.Cart, shown offer) string {
 	for _, l := range cart.Lines {
 		fmt.Fprintf(&b, "%d × %s (%s) at %s: %s\n", l.Quantity, l.Name, l.SKU, money(l.UnitPriceMinor, l.Currency), money(l.LineTotalMinor(), l.Currency))
 	}
-	fmt.Fprintf(&b, "Shipping, %s: %s\n", shown.Shipping, money(shippingPrices[shown.Shipping], shown.Currency))
+	fmt.Fprintf(&b, "Shipping, %s: %s\n", shown.Shipping, money(shown.ShippingMinor, shown.Currency))
 	fmt.Fprintf(&b, "Total: %s", money(shown.TotalMinor, shown.Currency))
 	return b.String()
 }

@@ -548,7 +548,7 @@ func TestLastOneIsSoldOnce(t *testing.T) {
 			sold++
 			continue
 		}
-		if !try.answer.Result.IsError || !strings.Contains(try.answer.Result.Content[0].Text, "not enough") {
+		if !try.answer.Result.IsError || !strings.Contains(try.answer.Result.Content[0].Text, "sold out") {
 			t.Errorf("loser: %s, want to be told", try.answer.body)
 		}
 		cart := mustCall[cartView](t, sh.connect(t, try.token), "cart_get", map[string]any{"cart_id": try.cartID})
@@ -609,5 +609,28 @@ func TestSoldOutIsToldBeforeAnybodyIsAsked(t *testing.T) {
 		if !got.Result.IsError || !strings.Contains(got.Result.Content[0].Text, ": 1 left") {
 			t.Errorf("%s with stock 1 for 2: %s, want to be told", name, got.body)
 		}
+	}
+}
+
+// A question that another release asked is answered at that release's price, or
+// asked anew: never at no price.
+func TestShippingThatIsNoLongerOfferedIsAskedForAgain(t *testing.T) {
+	sh := newShop(t)
+	b := sh.buyer()
+	cart := b.newCart(t)
+	who := caller{call: &call{method: "tools/call", tool: "checkout"}}
+	var err error
+	if who.Principal, err = sh.cfg.Verifier.Verify(t.Context(), b.token); err != nil {
+		t.Fatal(err)
+	}
+	binding := sh.bind(who, cartArgs{cart.CartID}, askShipping, askConfirm)
+	state, err := sh.sealer.Begin(binding, askConfirm.key, offer{
+		Shipping: "overnight", ShippingMinor: 990, Version: cart.Version - 1, TotalMinor: cart.TotalMinor + 990, Currency: cart.Currency,
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := b.confirm(t, cart.CartID, state); got.asked() != "shipping" {
+		t.Errorf("yes to a moved cart with a shipping of another release: %s, want the question for the shipping", got.body)
 	}
 }

@@ -44,8 +44,8 @@ var shown = []struct {
 	{store.ErrEmptyCart, "empty", "the cart is empty: fill it with cart_set_item first"},
 	{requeststate.ErrFlowEnded, "flow_ended", "this checkout has taken too long or too many rounds: start checkout again, without requestState. Nothing was charged"},
 	{store.ErrInvalidText, "text", "an argument contains a character that cannot be stored: send plain text"},
-	{store.ErrBusy, "busy", "the server is busy: wait a moment and make the same call again, it is safe to repeat"},
-	{store.ErrUnavailable, "unavailable", "the server cannot reach its data right now: wait a moment and make the same call again, it is safe to repeat"},
+	{store.ErrBusy, "busy", "the server is busy: wait a moment and make the same call again"},
+	{store.ErrUnavailable, "unavailable", "the server cannot reach its data right now: wait a moment and make the same call again. It may have happened already: cart_list and order_list show"},
 }
 
 // present turns a tool's error into what the client sees. It is the one place
@@ -81,6 +81,9 @@ func describe(err error) *toolError {
 	}
 	var sold *store.OutOfStockError
 	if errors.As(err, &sold) {
+		if sold.Stock == 0 {
+			return &toolError{"out_of_stock", fmt.Sprintf("%s is sold out. Nothing was charged and the cart is kept: remove it with cart_set_item and quantity 0, then call checkout again", sold.SKU)}
+		}
 		return &toolError{"out_of_stock", fmt.Sprintf("there are not enough of %s: %d left. Nothing was charged and the cart is kept: set a smaller quantity with cart_set_item, then call checkout again", sold.SKU, sold.Stock)}
 	}
 	for _, s := range shown {

@@ -22,7 +22,7 @@ func newMetrics(r prometheus.Registerer) (*metrics, error) {
 		}, []string{"method", "tool", "outcome"}),
 		seconds: prometheus.NewHistogramVec(prometheus.HistogramOpts{
 			Name:    "mcp_request_seconds",
-			Help:    "Time from the first byte of a request to the end of its answer.",
+			Help:    "Time from the end of a request's headers to the end of its answer.",
 			Buckets: prometheus.ExponentialBuckets(0.0005, 2.5, 10),
 		}, []string{"method", "tool"}),
 	}

@@ -16,15 +16,13 @@
 package server
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"log/slog"
 	"net/http"
 	"net/url"
 	"slices"
-	"sync/atomic"
-	"time"
+	"strings"
 
 	"github.com/go-chi/chi/v5"
 	"github.com/go-chi/httprate"
@@ -79,7 +77,7 @@ type Server struct {
 	challenges auth.Challenges
 	metadata   http.Handler
 	limiter    *httprate.RateLimiter
-	draining   atomic.Bool
+	readiness  readiness
 }
 
 // New makes a server with the tools of this package.
@@ -112,6 +110,9 @@ func newServer(cfg Config) (*Server, error) {
 	resource, err := url.Parse(cfg.Resource)
 	if err != nil {
 		return nil, fmt.Errorf("server: resource: %w", err)
+	}
+	if !strings.HasPrefix(resource.Path, "/") {
+		return nil, fmt.Errorf("server: resource %q must be a URL with a path, such as https://shop.example/mcp", cfg.Resource)
 	}
 	if len(cfg.AllowedHosts) == 0 {
 		cfg.AllowedHosts = []string{resource.Host, "localhost", "127.0.0.1", "[::1]"}
@@ -220,34 +221,4 @@ func (s *Server) mcp(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	s.serve(w, r, c, caller{Principal: principal, call: c})
-}
-
-// Drain makes the server say that it is not ready, while it goes on serving.
-func (s *Server) Drain() { s.draining.Store(true) }
-
-// Ready says what is missing before calls can be served, or nil.
-func (s *Server) Ready(ctx context.Context) error {
-	if s.draining.Load() {
-		return errors.New("shutting down")
-	}
-	if err := s.cfg.Verifier.Ready(); err != nil {
-		return fmt.Errorf("issuer keys: %w", err)
-	}
-	if err := s.store.CheckSchema(ctx); err != nil {
-		return fmt.Errorf("database: %w", err)
-	}
-	return nil
-}
-
-// readyz tells a load balancer yes or no. The reason is on the metrics port and
-// in the log, for operators.
-func (s *Server) readyz(w http.ResponseWriter, r *http.Request) {
-	ctx, cancel := context.WithTimeout(r.Context(), 2*time.Second)
-	defer cancel()
-	if err := s.Ready(ctx); err != nil {
-		s.log.WarnContext(ctx, "not ready", "err", err)
-		w.WriteHeader(http.StatusServiceUnavailable)
-		return
-	}
-	w.WriteHeader(http.StatusOK)
 }

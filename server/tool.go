@@ -74,6 +74,9 @@ func (s *Server) register(tools []tool) error {
 		if len(t.scopes) == 0 {
 			return fmt.Errorf("tool %s: no scope, so nobody may call it", t.name)
 		}
+		if s.tools[t.name] != nil {
+			return fmt.Errorf("tool %s: registered twice", t.name)
+		}
 		args, err := parseArgSchema(t.input)
 		if err != nil {
 			return fmt.Errorf("tool %s: %w", t.name, err)
@@ -140,19 +143,15 @@ func (s *Server) handler(t *tool) mcp.ToolHandler {
 		if missing := who.Scopes.Missing(t.scopes...); len(missing) > 0 {
 			return nil, fmt.Errorf("tool %s: reached without its scopes", t.name)
 		}
-		out, err := s.run(ctx, t, who, req.Params.Arguments)
+		if t.asks && who.call.era == handshake {
+			return s.present(ctx, t, errOldClient)
+		}
+		out, err := t.run(ctx, who, t.args, req.Params.Arguments)
 		if err != nil {
 			return s.present(ctx, t, err)
 		}
 		return result(out)
 	}
-}
-
-func (s *Server) run(ctx context.Context, t *tool, who caller, arguments json.RawMessage) (any, error) {
-	if t.asks && who.call.era == handshake {
-		return nil, errOldClient
-	}
-	return t.run(ctx, who, t.args, arguments)
 }
 
 // result is a tool's answer: the structured content, and the same JSON again as

@@ -4,8 +4,10 @@ import (
 	"context"
 	"crypto/rand"
 	"encoding/hex"
+	"fmt"
 	"log/slog"
 	"net/http"
+	"runtime/debug"
 	"sync"
 	"time"
 
@@ -32,9 +34,19 @@ type traceKey struct{}
 func (s *Server) withTrace(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		t := &trace{id: correlationID(), start: time.Now(), outcome: "ok"}
+		r = r.WithContext(context.WithValue(r.Context(), traceKey{}, t))
 		defer s.finish(r.Context(), t)
-		next.ServeHTTP(w, r.WithContext(context.WithValue(r.Context(), traceKey{}, t)))
+		defer abort(r.Context())
+		next.ServeHTTP(w, r)
 	})
+}
+
+// abort lets net/http break the connection after a panic, once it is noted.
+func abort(ctx context.Context) {
+	if v := recover(); v != nil {
+		note(ctx, "internal", fmt.Errorf("panic: %v\n%s", v, debug.Stack()))
+		panic(http.ErrAbortHandler)
+	}
 }
 
 func correlationID() string {
@@ -57,7 +69,7 @@ func note(ctx context.Context, reason string, err error) {
 	t := traceFrom(ctx)
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if t.err == nil && (t.outcome == "ok" || t.outcome == "") {
+	if t.outcome == "ok" {
 		t.outcome, t.err = reason, err
 	}
 }
@@ -71,7 +83,16 @@ func (t *trace) identify(p auth.Principal) {
 func (t *trace) admit(c *call) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	t.method, t.tool = c.method, c.tool
+	// Both become labels of metrics, so both are names from our own tables: the
+	// rest of a notification's method is the client's to invent, and so is the
+	// URI of a resource.
+	t.method = c.method
+	if c.notification {
+		t.method = "notification"
+	}
+	if c.method == "tools/call" {
+		t.tool = c.tool
+	}
 }
 
 func (s *Server) finish(ctx context.Context, t *trace) {
@@ -97,7 +118,9 @@ func (s *Server) finish(ctx context.Context, t *trace) {
 		attrs = append(attrs, slog.Any("principal", *t.principal))
 	}
 	if t.err != nil {
-		attrs = append(attrs, slog.String("err", t.err.Error()))
+		// As a value, not as text: an error may have more to tell the log than
+		// it says to everybody.
+		attrs = append(attrs, slog.Any("err", t.err))
 	}
 	s.log.LogAttrs(ctx, level, "request", attrs...)
 }

@@ -16,8 +16,9 @@ const OutcomeOrdered = "ordered"
 // Purchase is what a person was shown and said yes to.
 type Purchase struct {
 	Cart          handles.Key
-	Version       int64 // of the cart
-	TotalMinor    int64 // the lines and the shipping
+	Version       int64  // of the cart
+	Lines         string // fingerprint of what was listed, see [Cart.Fingerprint]
+	TotalMinor    int64  // the lines and the shipping
 	Currency      string
 	Shipping      string
 	ShippingMinor int64
@@ -82,7 +83,7 @@ func (what Purchase) check(cart Cart) error {
 	if err := cart.Purchasable(); err != nil {
 		return err
 	}
-	if cart.Version != what.Version || cart.Currency != what.Currency ||
+	if cart.Version != what.Version || cart.Fingerprint() != what.Lines || cart.Currency != what.Currency ||
 		cart.TotalMinor+what.ShippingMinor != what.TotalMinor {
 		return &CartMovedError{Cart: cart}
 	}

@@ -2,6 +2,7 @@ package store
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"time"
 
@@ -83,4 +84,24 @@ func (p *Postgres) settle(ctx context.Context, r redemption) (committed bool, er
 		return err
 	})
 	return committed && err == nil, err
+}
+
+// EarlierOutcome returns a [*requeststate.RedeemedError] if the owner's flow was
+// redeemed, and nil if not. It is there to say so early: what it answers may
+// change the next moment, and only [Tx.RedeemOnce] decides.
+func (p *Postgres) EarlierOutcome(ctx context.Context, owner [16]byte, flow requeststate.FlowID) error {
+	if err := checkOwner(owner); err != nil {
+		return fmt.Errorf("look up redemption: %w", err)
+	}
+	return wrap("look up redemption", p.read(ctx, func(ctx context.Context, conn *pgx.Conn) error {
+		var before requeststate.RedeemedError
+		err := conn.QueryRow(ctx, redeemedSQL, owner, flow[:]).Scan(&before.Outcome, &before.Ref)
+		switch {
+		case errors.Is(err, pgx.ErrNoRows):
+			return nil
+		case err != nil:
+			return err
+		}
+		return &before
+	}))
 }

@@ -10,6 +10,7 @@ import (
 	"net/http/httptest"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 
@@ -98,23 +99,24 @@ func (b *beginConn) Write(p []byte) (int, error) {
 	return b.Conn.Write(p)
 }
 
-// A confirmation's ways to the database.
-type trips struct{ looks, inTx int64 }
-
-// confirm sends the last yes of a flow.
-func (c *counter) confirm(t testing.TB, f flow) trips {
-	t.Helper()
-	before := c.trips.Load()
-	f.send(t, c.here, sayYes).wantPlaced(t)
-	begin := c.atBegin.Load()
-	return trips{begin - before, c.trips.Load() - begin}
+// A bill is what a confirmation cost.
+type bill struct {
+	took        time.Duration
+	looks, inTx int64 // round trips before the transaction and in it
 }
 
-func (n trips) check(t testing.TB) {
+// confirm sends the last yes of a flow.
+func (c *counter) confirm(t testing.TB, f flow) bill {
 	t.Helper()
+	req := f.request(t, c.here, sayYes)
+	before, begin := c.trips.Load(), time.Now()
+	got := c.answer(t, req)
+	n := bill{took: time.Since(begin), looks: c.atBegin.Load() - before, inTx: c.trips.Load() - c.atBegin.Load()}
+	got.wantPlaced(t)
 	if n.looks > maxLooks || n.inTx > maxTrips || n.inTx < 2 {
 		t.Errorf("a confirmation makes %d round trips and then %d in its transaction, want at most %d and %d", n.looks, n.inTx, maxLooks, maxTrips)
 	}
+	return n
 }
 
 func TestConfirmationIsOneLookAndOneShortTransaction(t *testing.T) {
@@ -125,7 +127,7 @@ func TestConfirmationIsOneLookAndOneShortTransaction(t *testing.T) {
 		if i > 0 { // it does not depend on the number of lines
 			lines = append(lines, line{"MUG-BLUE", 1}, line{"MUG-WHITE", 1})
 		}
-		c.confirm(t, c.asked(t, c.here, c.customer(fmt.Sprint("buyer-", i)), lines...)).check(t)
+		c.confirm(t, c.asked(t, c.here, c.customer(fmt.Sprint("buyer-", i)), lines...))
 	}
 	c.wantOrders(t, 3)
 }

@@ -24,7 +24,7 @@ func (s *suite) checkout(t testing.TB, key handles.Key) checkout {
 	t.Helper()
 	cart := s.cart(t, key)
 	return checkout{newTicket(t, key.Owner()), store.Purchase{
-		Cart: key, Version: cart.Version, TotalMinor: cart.TotalMinor + shippingMinor,
+		Cart: key, Version: cart.Version, Lines: cart.Fingerprint(), TotalMinor: cart.TotalMinor + shippingMinor,
 		Currency: cart.Currency, Shipping: "standard", ShippingMinor: shippingMinor,
 	}}
 }

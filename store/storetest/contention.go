@@ -170,7 +170,7 @@ func (s *suite) deadlock(t *testing.T) (storeLost bool) {
 	}
 	p, c := s.single(t, "deadlock"), s.checkout(t, s.cartOf(t, a, b))
 	defer p.Close()
-	const lock = `UPDATE products SET name = 'Renamed' WHERE sku = $1`
+	const lock = `UPDATE products SET stock = stock + 1 WHERE sku = $1`
 	tx, commit := s.hold(t, lock, b)
 	result := make(chan error, 1)
 	go func() { _, err := c.confirm(context.Background(), p.Postgres); result <- err }()

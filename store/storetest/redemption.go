@@ -40,17 +40,17 @@ func (s *suite) testRedemption(t *testing.T) {
 	t.Run("whether a flow is redeemed can be asked, by its owner only", func(t *testing.T) {
 		c := s.checkout(t, s.cartOf(t, "T-001"))
 		owner := c.what.Cart.Owner()
-		if err := s.store.Redeemed(t.Context(), owner, c.ticket.Flow()); err != nil {
+		if err := s.store.EarlierOutcome(t.Context(), owner, c.ticket.Flow()); err != nil {
 			t.Errorf("Redeemed of a new flow = %v, want nil", err)
 		}
 		if err := c.decline(t.Context(), s.store); err != nil {
 			t.Fatal(err)
 		}
-		s.wantRedeemed(t, s.store.Redeemed(t.Context(), owner, c.ticket.Flow()), "declined", "")
-		if err := s.store.Redeemed(t.Context(), newUser(), c.ticket.Flow()); err != nil {
+		s.wantRedeemed(t, s.store.EarlierOutcome(t.Context(), owner, c.ticket.Flow()), "declined", "")
+		if err := s.store.EarlierOutcome(t.Context(), newUser(), c.ticket.Flow()); err != nil {
 			t.Errorf("Redeemed for another user = %v, want nil", err)
 		}
-		if err := s.store.Redeemed(t.Context(), [16]byte{}, c.ticket.Flow()); !errors.Is(err, store.ErrBadKey) {
+		if err := s.store.EarlierOutcome(t.Context(), [16]byte{}, c.ticket.Flow()); !errors.Is(err, store.ErrBadKey) {
 			t.Errorf("Redeemed for nobody = %v, want ErrBadKey", err)
 		}
 	})

@@ -3,50 +3,13 @@
 package e2e_test
 
 import (
-	"bytes"
-	"context"
 	"encoding/json"
 	"fmt"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
-	"time"
 )
-
-// inspector is an MCP Inspector as one user of this machine has it: a home for
-// its tokens and settings, and ports that no other one uses.
-type inspector struct {
-	home string
-	env  []string
-}
-
-func newInspector(t testing.TB) *inspector {
-	t.Helper()
-	home := t.TempDir()
-	return &inspector{home: home, env: append(environment(),
-		"HOME="+home,
-		"MCP_INSPECTOR_SECRET_STORE=file", // there is no keychain
-		"MCP_OAUTH_CALLBACK_URL=http://127.0.0.1:"+freePort(t)+"/oauth/callback",
-		"MCP_AUTO_OPEN_ENABLED=false",
-	)}
-}
-
-// run runs one of its programs to the end.
-func (i *inspector) run(t testing.TB, program string, a ...string) (stdout, stderr string, err error) {
-	t.Helper()
-	// Not the test's context: the daemon is stopped after that has ended.
-	ctx, cancel := context.WithTimeout(context.Background(), patience)
-	defer cancel()
-	cmd := exec.CommandContext(ctx, nodeModule(".bin/node"), append([]string{nodeModule(".bin/" + program)}, a...)...)
-	cmd.Env = i.env
-	cmd.WaitDelay = time.Second // a daemon may have inherited the output
-	var out, complaint bytes.Buffer
-	cmd.Stdout, cmd.Stderr = &out, &complaint
-	err = cmd.Run()
-	return out.String(), complaint.String(), err
-}
 
 // mcpdo is the Inspector's command that connects once, through a daemon, and
 // then runs one command at a time.
@@ -56,13 +19,15 @@ type mcpdo struct {
 	person *person
 }
 
+// newMCPDo starts the daemon itself. The command would, but a daemon of its own
+// would outlive a test that is killed.
 func newMCPDo(t testing.TB, s *stand, p *person) *mcpdo {
 	t.Helper()
 	c := &mcpdo{newInspector(t), s, p}
-	t.Cleanup(func() {
-		if _, complaint, err := c.run(t, "mcpdo", "daemon", "stop"); err != nil {
-			t.Errorf("mcpdo daemon stop: %v\n%s", err, complaint)
-		}
+	daemon := start(t, "mcpdod", node(nodeModule("@modelcontextprotocol/inspector/clients/mcpdo/build/mcpdod.js")), c.env...)
+	daemon.until(t, "it listens", func() bool {
+		_, err := os.Stat(filepath.Join(c.home, ".mcp-inspector", "mcpdod.token"))
+		return err == nil
 	})
 	return c
 }
@@ -96,8 +61,11 @@ func (c *mcpdo) connect(t testing.TB, scopes string, options ...string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	var shown struct{ ProtocolEra string }
+	var shown struct{ ProtocolVersion string }
 	c.do(t, &shown, "connections/show", "@shop") // completes the sign-in
+	if shown.ProtocolVersion != "2026-07-28" {
+		t.Errorf("mcpdo speaks version %q, want 2026-07-28", shown.ProtocolVersion)
+	}
 }
 
 // do runs a command that has to succeed.
@@ -159,32 +127,6 @@ func pairs(t testing.TB, a args) (words []string) {
 		words = append(words, name+":="+string(text))
 	}
 	return words
-}
-
-// What the Inspector's programs print is what the server has sent.
-type (
-	toolList struct {
-		Tools []struct{ Name string }
-	}
-	toolResult struct {
-		StructuredContent json.RawMessage
-		IsError           bool
-		Content           []struct{ Text string }
-	}
-)
-
-func (l toolList) names() (names []string) {
-	for _, tool := range l.Tools {
-		names = append(names, tool.Name)
-	}
-	return names
-}
-
-func (r toolResult) failed() string {
-	if !r.IsError || len(r.Content) == 0 {
-		return ""
-	}
-	return r.Content[0].Text
 }
 
 // mcpdo cannot step up in the middle of a call when nobody sits at its terminal:
