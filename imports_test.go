@@ -64,7 +64,6 @@ func rules() map[string]rule {
 		"cmd/cartdev/leash":          {alone: true},
 		"cmd/cartdev/localpg":        {ours: []string{"cmd/cartdev/leash"}, libs: []string{pgx, testcontainers}},
 		"cmd/cartdev/localpg/pgtest": {ours: []string{"cmd/cartdev/localpg"}},
-		"cmd/cartdemo":               {libs: []string{sdk}},
 		"cmd/devauth":                {libs: []string{jwt}},
 
 		// These exist for tests only.

@@ -23,5 +23,6 @@
 // Three files to read for the whole story: verifier.go (the checks, in order),
 // claims.go (what a token must say), keys.go (where keys come from and when they
 // are fetched again). The folder can be copied into another project as it is;
-// the scopes of the cart in scopes.go and challenge.go are the only lines to change.
+// the scopes of the cart in scopes.go and challenge.go, and the realm there, are the
+// only lines to change.
 package auth

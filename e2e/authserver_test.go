@@ -44,7 +44,7 @@ func startOIDCProvider(t testing.TB, resource string) string {
 	issuer := "http://" + freeAddress(t)
 	settings, err := json.Marshal(map[string]any{
 		"issuer": issuer, "resource": resource,
-		"scopes": []string{"catalog:read", "cart", "cart:read", "cart:write", "order:read", "order:place", "stock:write"},
+		"scopes": []string{"catalog:read", "cart", "cart:read", "cart:write", "order:read", "order:place"},
 		"clients": []map[string]any{
 			programClient(programBasic, "client_secret_basic"),
 			programClient(programPost, "client_secret_post"),

@@ -26,5 +26,5 @@
 // in lower-case Crockford base32, an alphabet without i, l, o and u.
 //
 // To use it elsewhere copy the folder, which needs only the standard library,
-// and put your own kinds in the place of [Cart], [Transaction] and [Order].
+// and put your own kinds in the place of [Cart] and [Order].
 package handles

@@ -11,9 +11,8 @@ type Kind string
 
 // The kinds of this server.
 const (
-	Cart        Kind = "cart"
-	Transaction Kind = "stx"
-	Order       Kind = "ord"
+	Cart  Kind = "cart"
+	Order Kind = "ord"
 )
 
 // Handle is the name of one thing. Handles are comparable with ==; the zero

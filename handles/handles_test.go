@@ -13,7 +13,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-var kinds = []handles.Kind{handles.Cart, handles.Transaction, handles.Order}
+var kinds = []handles.Kind{handles.Cart, handles.Order}
 
 const crockford = "0123456789abcdefghjkmnpqrstvwxyz"
 

@@ -25,8 +25,9 @@ func toolErrorf(format string, args ...any) error {
 	return &toolError{reason: "arguments", text: fmt.Sprintf(format, args...)}
 }
 
-// shown is the closed list of what a tool may tell about an error. Whatever is
-// not on it is an internal error: its text goes to the log and nowhere else.
+// shown, with the two errors that describe adds because they carry something, is
+// the closed list of what a tool may tell about an error. Whatever is not on it is
+// an internal error: its text goes to the log and nowhere else.
 // A cart that never existed, one of somebody else and a discarded one are one
 // error in the store already, so they cannot be told apart here.
 var shown = []struct {
@@ -48,8 +49,8 @@ var shown = []struct {
 	{store.ErrUnavailable, "unavailable", "the server cannot reach its data right now: wait a moment and make the same call again. It may have happened already: cart_list and order_list show"},
 }
 
-// present turns a tool's error into what the client sees. It is the one place
-// where a tool's failure is logged.
+// present turns a tool's error into what the client sees, and notes it for the
+// log. What it does not know goes on as it is, to become an internal error.
 func (s *Server) present(ctx context.Context, t *tool, err error) (*mcp.CallToolResult, error) {
 	var refused *refusal
 	if errors.As(err, &refused) {

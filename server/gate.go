@@ -98,13 +98,16 @@ func newGate(c gateConfig) (*gate, error) {
 	return &gate{c.modernOnly, methods, c.knownTool, c.paramHeaders}, nil
 }
 
-// versions lists what is served, newest first, as discovery and errors tell it.
-func (g *gate) versions() []string {
-	if g.modernOnly {
+// servedVersions lists what is served, newest first, as discovery and errors tell
+// it.
+func servedVersions(modernOnly bool) []string {
+	if modernOnly {
 		return []string{versionModern}
 	}
 	return []string{versionModern, versionHandshake, versionOldHandshake}
 }
+
+func (g *gate) versions() []string { return servedVersions(g.modernOnly) }
 
 // admit judges one message from its headers and body. Once the body has been
 // read as a request, every refusal carries its id.

@@ -141,7 +141,7 @@ func runUntilEnd(t testing.TB, run func(context.Context) error) {
 	})
 }
 
-const allScopes = "catalog:read cart order:read order:place stock:write"
+const allScopes = "catalog:read cart order:read order:place"
 
 // as connects the SDK's own client with a token of the subject.
 func (sh *shop) as(t testing.TB, subject string, edits ...authtest.Edit) *mcp.ClientSession {

@@ -27,7 +27,8 @@ func newHostList(entries []string) (*hostList, error) {
 	list := new(hostList)
 	for _, e := range entries {
 		host, port, ok := splitHost(e)
-		switch e = strings.ToLower(e); {
+		e = strings.ToLower(e)
+		switch {
 		case !ok:
 			return nil, fmt.Errorf("allowed hosts: %q is neither host nor host:port", e)
 		case port == "":

@@ -101,8 +101,3 @@ type atLeast struct {
 func (h atLeast) Enabled(ctx context.Context, l slog.Level) bool {
 	return l >= h.level && h.Handler.Enabled(ctx, l)
 }
-
-// servedVersions is what discovery lists.
-func servedVersions(modernOnly bool) []string {
-	return (&gate{modernOnly: modernOnly}).versions()
-}

@@ -16,8 +16,8 @@
 //   - A read ends when its caller goes away. A write that has been sent runs to its
 //     end, within a deadline of its own, so a caller that hangs up neither halves
 //     it nor costs a connection.
-//   - What the database says never reaches a caller: errors are the ones in
-//     errors.go, with the database's wrapped inside for the log.
+//   - What a caller may be told are the errors in errors.go, with the database's
+//     wrapped inside for the log. Any other error is a fault, and not to be shown.
 //
 // [Postgres] keeps nothing between calls but its connections, so any number of
 // replicas can share one database.

@@ -18,7 +18,7 @@ func TestClientThatHangsUpFindsOutByTheSameCall(t *testing.T) {
 	alice := s.customer("alice")
 	orders := 0
 	for i, m := range moments() {
-		t.Run(m.name, func(t *testing.T) {
+		ok := t.Run(m.name, func(t *testing.T) {
 			cancelled := strings.Count(one.out.String(), `"outcome":"cancelled"`)
 			eventually(t, "cartd notices that the client hung up", func() bool {
 				f := s.asked(t, two, alice, line{"CLOCK", 1})
@@ -54,5 +54,8 @@ func TestClientThatHangsUpFindsOutByTheSameCall(t *testing.T) {
 				return strings.Count(one.out.String(), `"outcome":"cancelled"`) > cancelled
 			})
 		})
+		if !ok {
+			return // the next would count on it
+		}
 	}
 }

@@ -47,7 +47,7 @@ func TestFiftyConfirmationsOfOneCartMakeOneOrder(t *testing.T) {
 			return all
 		},
 	} {
-		t.Run(name, func(t *testing.T) {
+		ok := t.Run(name, func(t *testing.T) {
 			alice := s.customer("alice")
 			f := s.asked(t, replicas[0], alice, line{"CLOCK", 2})
 			flows := flowsOfACart(t, f)
@@ -63,6 +63,9 @@ func TestFiftyConfirmationsOfOneCartMakeOneOrder(t *testing.T) {
 			}
 			s.wantOrders(t, orders)
 		})
+		if !ok {
+			return // the next would count on it
+		}
 	}
 }
 
@@ -188,7 +191,7 @@ func TestNoAndYesAtOnceOnTwoReplicasAreOneOfTheTwo(t *testing.T) {
 		{"neither was first", func(t *testing.T, _ string) *lock { return s.hold(t, "LOCK TABLE redemptions IN SHARE MODE") }, sayYes, sayNo, ""},
 		{"neither was first, the no asked first", func(t *testing.T, _ string) *lock { return s.hold(t, "LOCK TABLE redemptions IN SHARE MODE") }, sayNo, sayYes, ""},
 	} {
-		t.Run(test.name, func(t *testing.T) {
+		ok := t.Run(test.name, func(t *testing.T) {
 			f := s.asked(t, one, alice, line{"CLOCK", 1})
 			lock := test.hold(t, f.cartID)
 			first := f.sendLater(t, one, test.first)
@@ -219,5 +222,8 @@ func TestNoAndYesAtOnceOnTwoReplicasAreOneOfTheTwo(t *testing.T) {
 			orders++
 			s.wantOrders(t, orders)
 		})
+		if !ok {
+			return // the next would count on it
+		}
 	}
 }

@@ -31,7 +31,7 @@ type carts struct {
 	Carts []cart `json:"carts"`
 }
 
-const allScopes = "catalog:read cart order:read order:place stock:write"
+const allScopes = "catalog:read cart order:read order:place"
 
 func (s *site) token(subject string, edits ...authtest.Edit) string {
 	return s.issuer.Token(append([]authtest.Edit{authtest.Subject(subject), authtest.Scope(allScopes)}, edits...)...)

@@ -200,10 +200,13 @@ func TestBadRingFileIsRefusedAndTheRingInForceStays(t *testing.T) {
 		}
 	}
 	for name, bad := range badRings(key, next) {
-		t.Run(name, func(t *testing.T) {
+		ok := t.Run(name, func(t *testing.T) {
 			r.setRing(t, bad[0])
 			refuses(t, bad[1])
 		})
+		if !ok {
+			return // each would wait in vain
+		}
 	}
 	t.Run("gone", func(t *testing.T) {
 		if err := os.Remove(r.file); err != nil {

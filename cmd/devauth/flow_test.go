@@ -40,7 +40,7 @@ func TestMetadataTellsClientsWhatTheyNeed(t *testing.T) {
 	want := map[string]any{
 		"issuer": iss, "authorization_endpoint": iss + "/authorize", "token_endpoint": iss + "/token",
 		"registration_endpoint": iss + "/register", "jwks_uri": iss + "/jwks.json",
-		"scopes_supported":                               []any{"catalog:read", "cart", "cart:read", "cart:write", "order:read", "order:place", "stock:write"},
+		"scopes_supported":                               []any{"catalog:read", "cart", "cart:read", "cart:write", "order:read", "order:place"},
 		"response_types_supported":                       []any{"code"},
 		"response_modes_supported":                       []any{"query"},
 		"grant_types_supported":                          []any{"authorization_code", "refresh_token", "client_credentials"},
@@ -143,7 +143,7 @@ func TestProgramAuthenticatesEitherWay(t *testing.T) {
 		return []string{"Authorization", r.Header.Get("Authorization")}
 	}
 	form := func(extra ...string) url.Values {
-		return changed(url.Values{"grant_type": {"client_credentials"}, "scope": {"cart stock:write"}}, extra)
+		return changed(url.Values{"grant_type": {"client_credentials"}, "scope": {"cart order:place"}}, extra)
 	}
 	tests := []struct {
 		name    string

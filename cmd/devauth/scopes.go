@@ -14,7 +14,6 @@ var scopeTable = []struct{ name, words string }{
 	{"cart:write", "Change your carts"},
 	{"order:read", "See your orders"},
 	{"order:place", "Place orders for you"},
-	{"stock:write", "Change the shop's stock"},
 }
 
 // defaultScope is granted to a request that names none, as some clients do.
