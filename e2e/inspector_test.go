@@ -10,6 +10,8 @@ import (
 	"os/exec"
 	"testing"
 	"time"
+
+	"example.com/mcp-cart/cmd/cartdev/leash"
 )
 
 // inspector is an MCP Inspector as one user of this machine has it: a home for
@@ -23,12 +25,12 @@ func newInspector(t testing.TB) *inspector {
 	t.Helper()
 	// Not t.TempDir: its name holds the test's, and the path of the socket in
 	// this folder may have some 100 letters only.
-	home, err := os.MkdirTemp("", "inspector-")
+	home, remove, err := leash.TempDir(os.TempDir(), "inspector-")
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() {
-		if err := os.RemoveAll(home); err != nil {
+		if err := remove(); err != nil {
 			t.Error(err)
 		}
 	})

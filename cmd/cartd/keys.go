@@ -6,8 +6,6 @@ import (
 	"io"
 	"log/slog"
 	"os"
-	"os/signal"
-	"syscall"
 
 	"github.com/prometheus/client_golang/prometheus"
 
@@ -39,14 +37,10 @@ func loadRing(cfg config) (*requeststate.Ring, error) {
 
 // watchKeys follows the key file until the context ends, on its own and on
 // SIGHUP. A ring from the environment cannot change.
-func watchKeys(ctx context.Context, cfg config, keys *requeststate.Keys, log *slog.Logger) error {
+func watchKeys(ctx context.Context, cfg config, keys *requeststate.Keys, hup <-chan os.Signal, log *slog.Logger) error {
 	if cfg.RequestStateKeysFile == "" {
-		signal.Ignore(syscall.SIGHUP) // it would end the process
 		return nil
 	}
-	hup := make(chan os.Signal, 1)
-	signal.Notify(hup, syscall.SIGHUP)
-	defer signal.Stop(hup)
 	return keys.Watch(ctx, cfg.RequestStateKeysFile, hup, func(load requeststate.Load) {
 		if load.Err != nil {
 			log.ErrorContext(ctx, "requestState keys refused, the ring in force stays", "err", load.Err, "keys", load.Keys)

@@ -31,12 +31,15 @@ func run(ctx context.Context, args []string) error {
 	}
 	switch command {
 	case "serve":
+		// From the first moment: a SIGHUP that nobody waits for ends the process.
+		hup := make(chan os.Signal, 1)
+		signal.Notify(hup, syscall.SIGHUP)
 		cfg, err := loadConfig()
 		if err != nil {
 			return err
 		}
 		setMemoryLimits()
-		return serve(ctx, cfg, newLogger(cfg))
+		return serve(ctx, cfg, hup, newLogger(cfg))
 	case "migrate":
 		cfg, err := loadMigrateConfig()
 		if err != nil {

@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
+	"os"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -34,6 +35,7 @@ const (
 // An app is everything that serve runs.
 type app struct {
 	cfg      config
+	hup      <-chan os.Signal // asks to read the key file again
 	log      *slog.Logger
 	db       *store.Postgres
 	verifier *auth.Verifier
@@ -44,11 +46,12 @@ type app struct {
 }
 
 // serve runs the server until the context ends, then lets running calls finish.
-func serve(ctx context.Context, cfg config, log *slog.Logger) error {
+func serve(ctx context.Context, cfg config, hup <-chan os.Signal, log *slog.Logger) error {
 	a, err := assemble(ctx, cfg, log)
 	if err != nil {
 		return err
 	}
+	a.hup = hup
 	defer a.db.Close()
 	return a.run(ctx)
 }
@@ -95,7 +98,7 @@ func (a *app) run(ctx context.Context) error {
 	background, stop := context.WithCancel(context.WithoutCancel(ctx))
 	g, ending := errgroup.WithContext(ctx)
 	g.Go(func() error { return a.verifier.Run(background) })
-	g.Go(func() error { return watchKeys(background, a.cfg, a.keys, a.log) })
+	g.Go(func() error { return watchKeys(background, a.cfg, a.keys, a.hup, a.log) })
 	g.Go(func() error { return a.janitor.Run(background) })
 	g.Go(func() error {
 		defer stop()
