@@ -16,6 +16,7 @@ help: ## show this list
 
 # Built, not `go run`: a signal to make then reaches cartdev itself.
 run: ## run everything on this machine: database, authorization server, server
+	@echo 'building cartdev … (a minute or two the first time)'
 	@go build -o bin/cartdev ./cmd/cartdev && exec bin/cartdev
 
 # -count=1: tests that start programs or databases see more than Go's test cache

@@ -50,8 +50,8 @@ func drive(t testing.TB, script string, settings any, env ...string) *driven {
 		<-ended
 		err := cmd.Wait()
 		kill.Stop()
-		if err != nil || t.Failed() {
-			t.Logf("%s ended (%v); the last of what it complained about:\n%s", script, err, d.err.tail())
+		if complaint := d.err.tail(); err != nil || t.Failed() && complaint != "" {
+			t.Logf("%s ended (%v); the last of what it complained about:\n%s", script, err, complaint)
 		}
 	})
 	return d

@@ -124,6 +124,41 @@ func TestGoSDKSignsInAndBuysWithAStepUp(t *testing.T) {
 	})
 }
 
+// A careful client begins with the least, and is asked for more call by call.
+func TestGoSDKStepsUpFromReadingToChangingToBuying(t *testing.T) {
+	t.Parallel()
+	withEach(t, func(t *testing.T, s *stand) {
+		alice := newPerson("alice")
+		careful := registers()
+		careful.ScopeFilter = func(discovered []string) []string {
+			if strings.Join(discovered, " ") == firstScope {
+				return []string{"cart:read"}
+			}
+			return discovered
+		}
+		c := newGoClient(t, s, byCode(t, alice, careful), nil)
+		if got := decode[carts](t, "cart_list", c.call(t, "cart_list", args{})); len(got.Carts) != 0 {
+			t.Errorf("cart_list of a new user = %+v, want none", got)
+		}
+		id := decode[cart](t, "cart_create", c.call(t, "cart_create", args{})).CartID
+		c.call(t, "cart_set_item", args{"cart_id": id, "sku": "MUG-BLUE", "quantity": 2})
+		result := c.call(t, "checkout", args{"cart_id": id}, accept("shipping", "express"), accept("confirm", true))
+		if got := decode[bought](t, "checkout", result); got.Status != "ordered" {
+			t.Errorf("checkout = %+v, want ordered", got)
+		}
+		want := []string{"cart:read", "cart:read cart:write", "cart:read cart:write order:place"}
+		asked := alice.scopes()
+		if len(asked) != len(want) {
+			t.Fatalf("scopes asked for = %q, want %q", asked, want)
+		}
+		for i := range want {
+			if !covers(asked[i], want[i]) || !covers(want[i], asked[i]) {
+				t.Errorf("scope of sign-in %d = %q, want %q", i+1, asked[i], want[i])
+			}
+		}
+	})
+}
+
 func TestGoSDKBuysForAProgram(t *testing.T) {
 	t.Parallel()
 	withEach(t, func(t *testing.T, s *stand) {
