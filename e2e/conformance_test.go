@@ -30,7 +30,7 @@ func TestDevauthPassesTheAuthorizationScenariosOfTheConformanceSuite(t *testing.
 		err = alice.deliver(redirect)
 	}
 	if err == nil {
-		err = suite.Err()
+		err = suite.wait()
 	}
 	if err != nil {
 		t.Fatal(err)

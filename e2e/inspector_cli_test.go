@@ -38,7 +38,7 @@ func (c *inspectorCLI) signIn(t testing.TB) {
 		err = c.person.deliver(redirect)
 	}
 	if err == nil {
-		err = cli.Err()
+		err = cli.wait()
 	}
 	if err != nil {
 		t.Fatal(err)

@@ -3,6 +3,7 @@
 package e2e_test
 
 import (
+	"errors"
 	"fmt"
 	"html"
 	"io"
@@ -12,6 +13,8 @@ import (
 	"regexp"
 	"strings"
 	"sync"
+	"syscall"
+	"time"
 )
 
 // A person signs in at the authorization server's page as a browser without
@@ -110,9 +113,15 @@ func (p *person) fillIn(at *url.URL, page string) (*http.Response, error) {
 	return p.http.PostForm(target.String(), form)
 }
 
-// deliver takes the browser on to the client, which listens there.
+// deliver takes the browser on to the client, which listens there. Some begin to
+// when they have shown the address to open, and a person is slower than that.
 func (p *person) deliver(redirect *url.URL) error {
+	deadline := time.Now().Add(patience)
 	resp, err := p.http.Get(redirect.String())
+	for errors.Is(err, syscall.ECONNREFUSED) && time.Now().Before(deadline) {
+		time.Sleep(20 * time.Millisecond)
+		resp, err = p.http.Get(redirect.String())
+	}
 	if err != nil {
 		return err
 	}

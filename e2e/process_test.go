@@ -4,6 +4,7 @@ package e2e_test
 
 import (
 	"bytes"
+	"fmt"
 	"net"
 	"net/http"
 	"os"
@@ -95,6 +96,16 @@ func (p *process) until(t testing.TB, what string, holds func() bool) {
 		if time.Now().After(deadline) {
 			t.Fatalf("waited %v in vain until %s:\n%s", patience, what, p.out.tail())
 		}
+	}
+}
+
+// wait waits for the end and says how it was.
+func (p *process) wait() error {
+	select {
+	case <-p.Done():
+		return p.Err()
+	case <-time.After(patience):
+		return fmt.Errorf("%s has not ended after %v", p.name, patience)
 	}
 }
 

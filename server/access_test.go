@@ -2,14 +2,18 @@ package server
 
 import (
 	"fmt"
+	"log/slog"
 	"net/http"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 
+	"example.com/mcp-cart/auth"
 	"example.com/mcp-cart/auth/authtest"
+	"example.com/mcp-cart/store"
 )
 
 // Whatever else is wrong with a request, without a good token that is all it is
@@ -173,7 +177,11 @@ func TestHealthAsksNobodyAndReadinessAsksEverything(t *testing.T) {
 		t.Errorf("draining: healthz, readyz = %d, %d, want 200, 503", h, r)
 	}
 	sh.readiness = readiness{}
-	sh.store.Close()
+	var err error
+	if sh.store, err = store.Open(t.Context(), "postgres://nobody@127.0.0.1:1/none"); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(sh.store.Close)
 	if h, r := get("/healthz"), get("/readyz"); h != 200 || r != 503 {
 		t.Errorf("without a database: healthz, readyz = %d, %d, want 200, 503", h, r)
 	}
@@ -212,4 +220,55 @@ func TestLogSaysWhichCheckRefusedAState(t *testing.T) {
 	cart, other := alice.newCart(t), alice.newCart(t)
 	alice.confirm(t, other.CartID, alice.toConfirm(t, cart.CartID).Result.RequestState)
 	sh.logs(t, `"err":"request state is not valid: arguments"`)
+}
+
+// What could not be parsed may hold anything, a handle or a token too.
+func TestLogHoldsNothingOfATextThatIsNoStrictJSON(t *testing.T) {
+	sh := newShop(t)
+	b := sh.buyer()
+	cart := b.newCart(t)
+	long := strings.Repeat("y", 10_000)
+	sh.post(t, b.token, "cart_get", callBody("cart_get", `{"`+cart.CartID+`":1,"`+cart.CartID+`":1}`))
+	sh.post(t, b.token, "cart_get", callBody("cart_get", `{"`+long+`":1,"`+long+`":1}`))
+	sh.logs(t, "no strict JSON at byte")
+	for _, secret := range []string{cart.CartID, "yyyy"} {
+		if strings.Contains(sh.log.String(), secret) {
+			t.Errorf("the log holds %q", secret)
+		}
+	}
+}
+
+func TestResourceNeedsAPlainPathOfItsOwn(t *testing.T) {
+	for _, resource := range []string{
+		"https://shop.example", "https://shop.example/", "https://shop.example/a*b", "https://shop.example/m%20cp",
+		"https://shop.example/{x}", "https://shop.example/readyz", "https://shop.example/.well-known/x", "https://shop.example/mcp/",
+	} {
+		cfg := Config{
+			Resource: resource, Verifier: new(auth.Verifier), RateLimit: 1,
+			Log: slog.New(slog.DiscardHandler), Metrics: prometheus.NewRegistry(),
+		}
+		if _, err := newServer(cfg); err == nil {
+			t.Errorf("resource %s: accepted", resource)
+		}
+	}
+}
+
+// One locked row keeps as many connections as there are calls that want it. A
+// load balancer that took the replica away for it would take away all of them.
+func TestBusyPoolIsStillReady(t *testing.T) {
+	sh := newShop(t)
+	b := sh.buyer()
+	cart := b.newCart(t)
+	locks := sh.block(t, `SELECT FROM carts FOR UPDATE`)
+	args := `{"cart_id":"` + cart.CartID + `","sku":"` + cart.Lines[0].SKU + `","quantity":1}`
+	var wg sync.WaitGroup
+	for range 12 {
+		wg.Go(func() { sh.post(t, b.token, "cart_set_item", callBody("cart_set_item", args)) })
+	}
+	eventually(t, "the pool is taken", func() bool { return locks.waiting() >= 4 })
+	if err := sh.Ready(t.Context()); err != nil {
+		t.Errorf("Ready with a busy pool = %v, want nil", err)
+	}
+	locks.lift()
+	wg.Wait()
 }

@@ -157,9 +157,9 @@ func (s *Server) outward(ctx context.Context, c *call, err error) *refusal {
 	if errors.As(err, &wire) {
 		switch wire.Code {
 		case jsonrpc.CodeInvalidParams:
-			return &refusal{status: http.StatusOK, code: jsonrpc.CodeInvalidParams, message: "invalid params", reason: "params", id: c.id, cause: err}
+			return &refusal{status: http.StatusOK, code: jsonrpc.CodeInvalidParams, message: "invalid params", reason: "params", id: c.id}
 		case jsonrpc.CodeMethodNotFound:
-			return &refusal{status: http.StatusNotFound, code: jsonrpc.CodeMethodNotFound, message: "method not found", reason: "method", id: c.id, cause: err}
+			return &refusal{status: http.StatusNotFound, code: jsonrpc.CodeMethodNotFound, message: "method not found", reason: "method", id: c.id}
 		}
 	}
 	return internalError(ctx, c, err)

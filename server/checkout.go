@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"unicode"
 
 	jsonv2 "github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
@@ -244,9 +245,20 @@ func describeOffer(cart store.Cart, shown offer) string {
 	var b strings.Builder
 	b.WriteString("Please confirm this order:\n")
 	for _, l := range cart.Lines {
-		fmt.Fprintf(&b, "%d × %s (%s) at %s: %s\n", l.Quantity, l.Name, l.SKU, money(l.UnitPriceMinor, l.Currency), money(l.LineTotalMinor(), l.Currency))
+		fmt.Fprintf(&b, "%d × %s (%s) at %s: %s\n", l.Quantity, oneLine(l.Name), l.SKU, money(l.UnitPriceMinor, l.Currency), money(l.LineTotalMinor(), l.Currency))
 	}
 	fmt.Fprintf(&b, "Shipping, %s: %s\n", shown.Shipping, money(shown.ShippingMinor, shown.Currency))
 	fmt.Fprintf(&b, "Total: %s", money(shown.TotalMinor, shown.Currency))
 	return b.String()
+}
+
+// oneLine shows a name as one line of visible characters: whoever wrote it into
+// the catalogue must not be able to add lines, or turn the text around.
+func oneLine(name string) string {
+	return strings.Map(func(r rune) rune {
+		if unicode.IsPrint(r) {
+			return r
+		}
+		return unicode.ReplacementChar
+	}, name)
 }

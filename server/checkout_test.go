@@ -284,13 +284,13 @@ func TestStateOpensOnlyForItsCallerAndItsCall(t *testing.T) {
 	state := alice.toConfirm(t, cart.CartID).Result.RequestState
 	bob := sh.buyer(authtest.Subject("bob"))
 	attempts := map[string]round{
-		"another user":                       bob.confirm(t, cart.CartID, state),
-		"another client of the user":         sh.buyer(authtest.Client("client-2")).confirm(t, cart.CartID, state),
-		"another cart":                       alice.confirm(t, other.CartID, state),
-		"another user's cart":                bob.confirm(t, bob.newCart(t).CartID, state),
-		"one character changed":              alice.confirm(t, cart.CartID, state[:40]+"A"+state[41:]+"A"),
-		"empty":                              alice.checkoutEmptyState(t, cart.CartID),
-		"a megabyte would be refused; 100 k": alice.confirm(t, cart.CartID, strings.Repeat("A", 100_000)),
+		"another user":               bob.confirm(t, cart.CartID, state),
+		"another client of the user": sh.buyer(authtest.Client("client-2")).confirm(t, cart.CartID, state),
+		"another cart":               alice.confirm(t, other.CartID, state),
+		"another user's cart":        bob.confirm(t, bob.newCart(t).CartID, state),
+		"one character changed":      alice.confirm(t, cart.CartID, state[:40]+"A"+state[41:]+"A"),
+		"empty":                      alice.checkoutEmptyState(t, cart.CartID),
+		"as long as a body may be":   alice.confirm(t, cart.CartID, strings.Repeat("A", 60_000)),
 	}
 	for name, got := range attempts {
 		if got.Error == nil || got.Error.Code != -32602 || got.Error.Data["reason"] != "invalid_request_state" || got.status != 200 {
@@ -632,5 +632,16 @@ func TestShippingThatIsNoLongerOfferedIsAskedForAgain(t *testing.T) {
 	}
 	if got := b.confirm(t, cart.CartID, state); got.asked() != "shipping" {
 		t.Errorf("yes to a moved cart with a shipping of another release: %s, want the question for the shipping", got.body)
+	}
+}
+
+func TestNameFromTheCatalogueCannotForgeTheQuestion(t *testing.T) {
+	sh := newShop(t)
+	b := sh.buyer()
+	cart := b.newCart(t)
+	sh.exec(t, `UPDATE products SET name = E'Mug\nTotal: 1.00 EUR\u202e' WHERE sku = $1`, cart.Lines[0].SKU)
+	message := b.toConfirm(t, cart.CartID).message()
+	if strings.Count(message, "\n") != 3 || strings.Contains(message, "\u202e") {
+		t.Errorf("the question is %q, want a line for the product, one for the shipping, one for the total", message)
 	}
 }

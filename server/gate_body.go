@@ -15,8 +15,9 @@ import (
 
 const (
 	// maxBody bounds a message. The largest honest one, a checkout's last round
-	// with its requestState of 4 KiB, is some tens of times smaller.
-	maxBody = 256 << 10
+	// with its requestState of 4 KiB, is several times smaller; reading one strictly
+	// costs time in proportion to its size.
+	maxBody = 64 << 10
 	// bodyTimeout bounds how long a client may take to send it.
 	bodyTimeout = 10 * time.Second
 
@@ -34,7 +35,7 @@ func onlyPOST(next http.Handler) http.Handler {
 		if r.Method != http.MethodPost {
 			refused := refuse(http.StatusMethodNotAllowed, jsonrpc.CodeInvalidRequest, "http_method", "Invalid Request: send messages by POST")
 			refused.header = http.Header{"Allow": {http.MethodPost}}
-			refused.answer(w, r)
+			refused.turnAway(w, r)
 			return
 		}
 		next.ServeHTTP(w, r)

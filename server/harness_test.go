@@ -55,7 +55,7 @@ func newShopWith(t testing.TB, open func(*Server) error, options ...shopOption) 
 	if _, err := store.Migrate(t.Context(), sh.db); err != nil {
 		t.Fatal(err)
 	}
-	db, err := store.Open(t.Context(), sh.db)
+	db, err := store.Open(t.Context(), sh.db+"&lock_timeout=60s") // tests hold locks for as long as they need
 	if err != nil {
 		t.Fatal(err)
 	}

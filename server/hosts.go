@@ -70,7 +70,7 @@ func (l *hostList) checkHost(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if !l.allows(r.Host) {
 			refuse(http.StatusMisdirectedRequest, jsonrpc.CodeInvalidRequest, "host",
-				"Invalid Request: this server does not answer to the host named in the request").answer(w, r)
+				"Invalid Request: this server does not answer to the host named in the request").turnAway(w, r)
 			return
 		}
 		next.ServeHTTP(w, r)
@@ -106,7 +106,7 @@ func (l originList) checkOrigin(next http.Handler) http.Handler {
 		sent := r.Header.Values("Origin")
 		if len(sent) > 1 || len(sent) == 1 && !slices.Contains(l, sent[0]) {
 			refuse(http.StatusForbidden, jsonrpc.CodeInvalidRequest, "origin",
-				"Invalid Request: pages of this origin may not call this server").answer(w, r)
+				"Invalid Request: pages of this origin may not call this server").turnAway(w, r)
 			return
 		}
 		next.ServeHTTP(w, r)

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"net/http"
 	"strconv"
+	"time"
 
 	"github.com/go-json-experiment/json/jsontext"
 )
@@ -57,6 +58,13 @@ func appendJSON(b []byte, v any) []byte {
 		return append(b, "null"...)
 	}
 	return append(b, text...)
+}
+
+// turnAway answers a request whose body has not been read. net/http reads it
+// before it sends the answer; a client that is still sending gets this long.
+func (r *refusal) turnAway(w http.ResponseWriter, req *http.Request) {
+	_ = http.NewResponseController(w).SetReadDeadline(time.Now().Add(drainTimeout))
+	r.answer(w, req)
 }
 
 // answer sends the refusal and notes its reason for the request's log line.

@@ -21,10 +21,12 @@ import (
 	"log/slog"
 	"net/http"
 	"net/url"
+	"regexp"
 	"slices"
 	"strings"
 
 	"github.com/go-chi/chi/v5"
+	"github.com/go-chi/chi/v5/middleware"
 	"github.com/go-chi/httprate"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 	"github.com/prometheus/client_golang/prometheus"
@@ -60,6 +62,14 @@ type Config struct {
 	Metrics prometheus.Registerer
 	Version string
 }
+
+const (
+	healthPath = "/healthz"
+	readyPath  = "/readyz"
+)
+
+// plainPath is a path that the router takes as it is written.
+var plainPath = regexp.MustCompile(`^(/[A-Za-z0-9._~-]+)+$`)
 
 // A Server answers MCP requests. It keeps nothing between two of them but
 // counters.
@@ -111,8 +121,8 @@ func newServer(cfg Config) (*Server, error) {
 	if err != nil {
 		return nil, fmt.Errorf("server: resource: %w", err)
 	}
-	if !strings.HasPrefix(resource.Path, "/") {
-		return nil, fmt.Errorf("server: resource %q must be a URL with a path, such as https://shop.example/mcp", cfg.Resource)
+	if !plainPath.MatchString(resource.EscapedPath()) || strings.HasPrefix(resource.Path, "/.") || resource.Path == healthPath || resource.Path == readyPath {
+		return nil, fmt.Errorf("server: resource %q must be a URL with a plain path of its own, such as https://shop.example/mcp", cfg.Resource)
 	}
 	if len(cfg.AllowedHosts) == 0 {
 		cfg.AllowedHosts = []string{resource.Host, "localhost", "127.0.0.1", "[::1]"}
@@ -180,8 +190,9 @@ func (s *Server) Handler() (http.Handler, error) {
 		return nil, err
 	}
 	r := chi.NewRouter()
-	r.Get("/healthz", func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusOK) })
-	r.Get("/readyz", s.readyz)
+	r.Use(middleware.GetHead)
+	r.Get(healthPath, func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusOK) })
+	r.Get(readyPath, s.readyz)
 	for _, path := range slices.Compact([]string{metadataPath, auth.RootMetadataPath}) {
 		r.Handle(path, s.hosts.checkHost(s.metadata))
 	}
@@ -194,11 +205,11 @@ func (s *Server) Handler() (http.Handler, error) {
 func (s *Server) mcp(w http.ResponseWriter, r *http.Request) {
 	principal, refused := s.authenticate(r)
 	if refused != nil {
-		refused.answer(w, r)
+		refused.turnAway(w, r)
 		return
 	}
 	if refused := s.limit(w, r, principal); refused != nil {
-		refused.answer(w, r)
+		refused.turnAway(w, r)
 		return
 	}
 	body, refused := receive(w, r)

@@ -167,3 +167,26 @@ func TestCallIsEndedAfterItsTime(t *testing.T) {
 		}
 	})
 }
+
+// Whoever is turned away is not waited for: the answer comes although the body
+// does not.
+func TestStrangerIsAnsweredWithoutTheBody(t *testing.T) {
+	for name, head := range map[string]string{
+		"without a token":  "POST /mcp HTTP/1.1\r\nHost: localhost\r\n",
+		"of another host":  "POST /mcp HTTP/1.1\r\nHost: evil.example\r\n",
+		"by another means": "PUT /mcp HTTP/1.1\r\nHost: localhost\r\n",
+	} {
+		t.Run(name, func(t *testing.T) {
+			onShopLine(t, noTools, func(_ string, conn net.Conn) {
+				start := time.Now()
+				if _, err := conn.Write([]byte(head + "Content-Length: 1000\r\n\r\n")); err != nil {
+					t.Fatal(err)
+				}
+				status, _, _ := readAnswer(t, bufio.NewReader(conn))
+				if took := time.Since(start); status < 400 || took > drainTimeout {
+					t.Errorf("answer = %d after %v, want an error within %v", status, took, drainTimeout)
+				}
+			})
+		})
+	}
+}

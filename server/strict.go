@@ -1,6 +1,8 @@
 package server
 
 import (
+	"errors"
+	"fmt"
 	"net/http"
 	"strconv"
 	"strings"
@@ -70,7 +72,11 @@ func unreadable(text jsontext.Value, err error) *refusal {
 	}
 	r := refuse(http.StatusBadRequest, jsonrpc.CodeParseError, "json",
 		"Parse error: the body must be one JSON object in UTF-8, without repeated names")
-	r.cause = err
+	// Of the error only the place: its text repeats what was sent.
+	var syntactic *jsontext.SyntacticError
+	if errors.As(err, &syntactic) {
+		r.cause = fmt.Errorf("no strict JSON at byte %d", syntactic.ByteOffset)
+	}
 	return r
 }
 

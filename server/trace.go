@@ -95,6 +95,19 @@ func (t *trace) admit(c *call) {
 	}
 }
 
+// maxErrorText bounds what one request can add to the log.
+const maxErrorText = 4 << 10
+
+// errorText is what the log says of an error, which may be more than the error
+// says to everybody.
+func errorText(err error) string {
+	text := err.Error()
+	if v, ok := err.(slog.LogValuer); ok {
+		text = v.LogValue().String()
+	}
+	return text[:min(len(text), maxErrorText)]
+}
+
 func (s *Server) finish(ctx context.Context, t *trace) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -118,9 +131,7 @@ func (s *Server) finish(ctx context.Context, t *trace) {
 		attrs = append(attrs, slog.Any("principal", *t.principal))
 	}
 	if t.err != nil {
-		// As a value, not as text: an error may have more to tell the log than
-		// it says to everybody.
-		attrs = append(attrs, slog.Any("err", t.err))
+		attrs = append(attrs, slog.String("err", errorText(t.err)))
 	}
 	s.log.LogAttrs(ctx, level, "request", attrs...)
 }

@@ -22,8 +22,11 @@ type Postgres struct {
 const (
 	// acquireTimeout bounds the wait for a free connection.
 	acquireTimeout = 5 * time.Second
-	// statementTimeout is the database's own, and also bounds the wait for a lock.
+	// statementTimeout is the database's own.
 	statementTimeout = "10s"
+	// lockTimeout bounds the wait for a lock, which keeps a connection: a row that
+	// somebody locks for long must not take the whole pool with it.
+	lockTimeout = "2s"
 	// idleTimeout frees the locks of a transaction whose replica has died without
 	// its connection noticing.
 	idleTimeout = "10s"
@@ -43,7 +46,7 @@ const (
 //
 // The url is one that pgx reads, and carries the settings of the pool
 // (pool_max_conns and so on) and of its sessions. These are set if it does not:
-// application_name, connect_timeout, statement_timeout and
+// application_name, connect_timeout, statement_timeout, lock_timeout and
 // idle_in_transaction_session_timeout.
 //
 // Behind a transaction pooler the default needs one that knows prepared
@@ -91,6 +94,7 @@ func setSession(params map[string]string) {
 	defaults := map[string]string{
 		"application_name":                    "mcp-cart",
 		"statement_timeout":                   statementTimeout,
+		"lock_timeout":                        lockTimeout,
 		"idle_in_transaction_session_timeout": idleTimeout,
 	}
 	for name, value := range defaults {

@@ -65,15 +65,19 @@ func (p *Postgres) CheckSchema(ctx context.Context) error {
 	}
 	var have int64
 	var encoding string
-	err = p.read(ctx, func(ctx context.Context, conn *pgx.Conn) error {
-		return conn.QueryRow(ctx, checkSchemaSQL).Scan(&have, &encoding)
-	})
+	// Not through the pool: that all its connections are busy says nothing about
+	// the database.
+	conn, err := pgx.ConnectConfig(ctx, p.pool.Config().ConnConfig)
+	if err == nil {
+		err = conn.QueryRow(ctx, checkSchemaSQL).Scan(&have, &encoding)
+		_ = conn.Close(ctx)
+	}
 	if pg, ok := errors.AsType[*pgconn.PgError](err); ok && pg.Code == "42P01" {
 		return fmt.Errorf("%w: it is empty: run cartd migrate", ErrSchema)
 	}
 	switch {
 	case err != nil:
-		return fmt.Errorf("check schema: %w", err)
+		return fmt.Errorf("check schema: %w", classify(ctx, err))
 	case have < want:
 		return fmt.Errorf("%w: it has version %d, this program needs %d: run cartd migrate", ErrSchema, have, want)
 	case encoding != "UTF8":

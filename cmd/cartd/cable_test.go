@@ -40,7 +40,7 @@ func (s *site) throughCable(t testing.TB) (*cable, string) {
 	})
 	through := url.URL{
 		Scheme: "postgres", User: url.UserPassword(config.User, config.Password),
-		Host: l.Addr().String(), Path: config.Database, RawQuery: "sslmode=disable",
+		Host: l.Addr().String(), Path: config.Database, RawQuery: "sslmode=disable&lock_timeout=60s",
 	}
 	return c, through.String()
 }

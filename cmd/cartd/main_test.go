@@ -1,6 +1,7 @@
 package main
 
 import (
+	"flag"
 	"io"
 	"os"
 	"testing"
@@ -17,6 +18,9 @@ const runAsCartd = "CARTD_TEST_RUN_MAIN"
 
 func TestMain(m *testing.M) {
 	if os.Getenv(runAsCartd) == "" {
+		flag.Parse()
+		// What is measured is to cost what it costs in production.
+		postgres.Options.Durable = flag.Lookup("test.bench").Value.String() != ""
 		os.Exit(postgres.Main(m))
 	}
 	go dieWithParent()

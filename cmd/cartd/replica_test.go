@@ -48,7 +48,7 @@ func newEmptySite(t testing.TB, issuers int) *site {
 	}
 	s.issuer = s.issuers[0]
 	s.env = map[string]string{
-		"DATABASE_URL": s.db,
+		"DATABASE_URL": s.db + "&lock_timeout=60s", // tests hold locks for as long as they need
 		"LISTEN_ADDR":  "127.0.0.1:0",
 		"RESOURCE_URL": authtest.Audience,
 		"OAUTH_ISSUER": strings.Join(urls, ","),

@@ -53,7 +53,7 @@ type suite struct {
 
 func newSuite(t *testing.T, fresh func(testing.TB) string) *suite {
 	t.Helper()
-	url := fresh(t)
+	url := fresh(t) + "&lock_timeout=60s" // tests hold locks for as long as they need
 	if _, err := store.Migrate(t.Context(), url); err != nil {
 		t.Fatalf("Migrate = %v", err)
 	}

@@ -29,6 +29,9 @@ const startTimeout = 3 * time.Minute
 // A Server is one PostgreSQL for all tests of a package. Its zero value is
 // ready to use.
 type Server struct {
+	// Options are for whoever measures; tests leave them as they are.
+	Options localpg.Options
+
 	once   sync.Once
 	server *localpg.Server
 	err    error
@@ -75,5 +78,5 @@ func (s *Server) Database(t testing.TB) string {
 func (s *Server) start() {
 	ctx, cancel := context.WithTimeout(context.Background(), startTimeout)
 	defer cancel()
-	s.server, s.err = localpg.Start(ctx, localpg.Options{})
+	s.server, s.err = localpg.Start(ctx, s.Options)
 }
