@@ -46,6 +46,9 @@ func (s *Server) authorize(c *call, p auth.Principal) *refusal {
 	if len(p.Scopes.Missing(t.scopes...)) == 0 {
 		return nil
 	}
+	if t.asks && c.era == handshake {
+		return nil // it will be refused whatever it may: nobody is asked for a scope in vain
+	}
 	refused := refuse(http.StatusForbidden, jsonrpc.CodeInvalidRequest, "scope", "the access token lacks a scope that this tool needs")
 	refused.id = c.id
 	refused.header = http.Header{"Www-Authenticate": {s.challenges.InsufficientScope(t.scopes...)}}

@@ -240,14 +240,15 @@ func (s *Server) bind(who caller, arguments any, asks ...question) requeststate.
 }
 
 // describeOffer lists everything that will be charged, complete and in the words
-// of the catalogue: it is what the person says yes to.
+// of the catalogue: it is what the person says yes to. Some clients show it as one
+// line, so a line end alone separates nothing.
 func describeOffer(cart store.Cart, shown offer) string {
 	var b strings.Builder
 	b.WriteString("Please confirm this order:\n")
 	for _, l := range cart.Lines {
-		fmt.Fprintf(&b, "%d × %s (%s) at %s: %s\n", l.Quantity, oneLine(l.Name), l.SKU, money(l.UnitPriceMinor, l.Currency), money(l.LineTotalMinor(), l.Currency))
+		fmt.Fprintf(&b, "%d × %s (%s) at %s: %s;\n", l.Quantity, oneLine(l.Name), l.SKU, money(l.UnitPriceMinor, l.Currency), money(l.LineTotalMinor(), l.Currency))
 	}
-	fmt.Fprintf(&b, "Shipping, %s: %s\n", shown.Shipping, money(shown.ShippingMinor, shown.Currency))
+	fmt.Fprintf(&b, "Shipping, %s: %s;\n", shown.Shipping, money(shown.ShippingMinor, shown.Currency))
 	fmt.Fprintf(&b, "Total: %s", money(shown.TotalMinor, shown.Currency))
 	return b.String()
 }

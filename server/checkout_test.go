@@ -194,7 +194,7 @@ func TestQuestionShowsEveryLineAndTheWholeTotal(t *testing.T) {
 	}
 	message := b.toConfirm(t, cart.CartID).message()
 	for n := int64(101); n <= 200; n++ {
-		if line := fmt.Sprintf("3 × Part number %d (part-%d) at %s: %s\n", n, n, money(n, "EUR"), money(3*n, "EUR")); !strings.Contains(message, line) {
+		if line := fmt.Sprintf("3 × Part number %d (part-%d) at %s: %s;\n", n, n, money(n, "EUR"), money(3*n, "EUR")); !strings.Contains(message, line) {
 			t.Errorf("the question lacks %q", line)
 		}
 	}

@@ -52,8 +52,10 @@ func contain(next mcp.MethodHandler) mcp.MethodHandler {
 	}
 }
 
-// hideTools leaves those tools out of tools/list that the token does not allow.
-// It is a courtesy to the model; what may be called is decided at the call.
+// hideTools leaves those tools out of tools/list of which the token allows nothing.
+// It is a courtesy to the model; what may be called is decided at the call. A tool
+// that needs one scope more than the token has is shown: only a client that knows
+// of it can call it, be told which scope is missing, and ask the user for it.
 func (s *Server) hideTools(next mcp.MethodHandler) mcp.MethodHandler {
 	return func(ctx context.Context, method string, req mcp.Request) (mcp.Result, error) {
 		res, err := next(ctx, method, req)
@@ -64,7 +66,7 @@ func (s *Server) hideTools(next mcp.MethodHandler) mcp.MethodHandler {
 		who, _ := callerFrom(ctx)
 		shown := []*mcp.Tool{}
 		for _, t := range list.Tools {
-			if row := s.tools[t.Name]; row != nil && len(who.Scopes.Missing(row.scopes...)) == 0 {
+			if row := s.tools[t.Name]; row != nil && len(who.Scopes.Missing(row.scopes...)) < len(row.scopes) {
 				shown = append(shown, t)
 			}
 		}

@@ -140,11 +140,11 @@ func (s *Server) handler(t *tool) mcp.ToolHandler {
 		if !ok {
 			return nil, fmt.Errorf("tool %s: called without a caller", t.name)
 		}
+		if t.asks && who.call != nil && who.call.era == handshake {
+			return s.present(ctx, t, errOldClient)
+		}
 		if missing := who.Scopes.Missing(t.scopes...); len(missing) > 0 {
 			return nil, fmt.Errorf("tool %s: reached without its scopes", t.name)
-		}
-		if t.asks && who.call.era == handshake {
-			return s.present(ctx, t, errOldClient)
 		}
 		out, err := t.run(ctx, who, t.args, req.Params.Arguments)
 		if err != nil {

@@ -127,10 +127,10 @@ func TestToolsListShowsWhatTheTokenAllows(t *testing.T) {
 		"":                              {},
 		"catalog:read":                  {"product_search"},
 		"cart:read":                     {"cart_get", "cart_list"},
-		"cart":                          {"cart_create", "cart_discard", "cart_get", "cart_list", "cart_set_item"},
-		"cart:write unknown:scope":      {"cart_create", "cart_discard", "cart_set_item"},
-		"order:place":                   {},
-		"CART cart:readx cart:* * cart": {"cart_create", "cart_discard", "cart_get", "cart_list", "cart_set_item"},
+		"cart":                          {"cart_create", "cart_discard", "cart_get", "cart_list", "cart_set_item", "checkout"},
+		"cart:write unknown:scope":      {"cart_create", "cart_discard", "cart_set_item", "checkout"},
+		"order:place":                   {"checkout"},
+		"CART cart:readx cart:* * cart": {"cart_create", "cart_discard", "cart_get", "cart_list", "cart_set_item", "checkout"},
 	} {
 		session := sh.as(t, "alice", authtest.Scope(scopes))
 		list, err := session.ListTools(t.Context(), nil)
