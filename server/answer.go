@@ -178,14 +178,15 @@ func internalError(ctx context.Context, c *call, err error) *refusal {
 	}
 }
 
-// sessionOptions presents a handshake-era call to the SDK as part of a session
-// that has been initialized, since nothing of an earlier request is kept.
+// sessionOptions presents a call to the SDK as part of a session that has been
+// initialized, where params do not say who calls: nothing of an earlier request is
+// kept.
 func sessionOptions(c *call) *mcp.ServerSessionOptions {
-	if c.era != handshake || c.method == "initialize" {
+	if c.client == nil {
 		return nil
 	}
 	return &mcp.ServerSessionOptions{State: &mcp.ServerSessionState{
-		InitializeParams:          &mcp.InitializeParams{ProtocolVersion: c.version, Capabilities: &mcp.ClientCapabilities{}},
+		InitializeParams:          c.client,
 		InitializedParams:         &mcp.InitializedParams{},
 		NegotiatedProtocolVersion: c.version,
 	}}

@@ -43,6 +43,10 @@ type call struct {
 	method  string
 	tool    string // what Mcp-Name mirrors: the name of a tool or prompt, the URI of a resource
 
+	// client is what the SDK is told of the client beside params, as if that had
+	// been said in an initialize; nil if params say it.
+	client *mcp.InitializeParams
+
 	// params is written anew from what was checked, for the SDK to decode: known
 	// members only, so that what the gate read and what the SDK reads cannot
 	// differ. requestState and inputResponses are not in it.

@@ -186,11 +186,7 @@ func (s *sdkReader) check(t *testing.T, c *call) {
 		t.Fatal(err)
 	}
 	once := &oneRequest{request: &jsonrpc.Request{ID: id, Method: c.method, Params: json.RawMessage(c.params)}, answer: make(chan *jsonrpc.Response, 1), closed: make(chan struct{})}
-	options := &mcp.ServerSessionOptions{}
-	if c.era == handshake && c.method != "initialize" {
-		options.State = &mcp.ServerSessionState{InitializeParams: &mcp.InitializeParams{ProtocolVersion: c.version}}
-	}
-	session, err := s.server.Connect(context.Background(), once, options)
+	session, err := s.server.Connect(context.Background(), once, sessionOptions(c))
 	if err != nil {
 		t.Fatalf("connect: %v", err)
 	}

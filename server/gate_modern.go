@@ -7,6 +7,7 @@ import (
 
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
+	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
 // admitModern judges a request by the rules of 2026-07-28. The order of the
@@ -129,17 +130,17 @@ func (g *gate) admitTarget(m *message, c *call) *refusal {
 // capabilities are the ones of the client that somebody here may ask for. The
 // rest, extensions included, is not looked at and not passed on.
 type capabilities struct {
-	Elicitation *struct {
-		Form *struct{} `json:"form,omitzero"`
-		URL  *struct{} `json:"url,omitzero"`
-	} `json:"elicitation,omitzero"`
-	Sampling *struct {
-		Context *struct{} `json:"context,omitzero"`
-		Tools   *struct{} `json:"tools,omitzero"`
-	} `json:"sampling,omitzero"`
-	Roots *struct {
-		ListChanged bool `json:"listChanged,omitzero"`
-	} `json:"roots,omitzero"`
+	Elicitation *mcp.ElicitationCapabilities `json:"elicitation,omitzero"`
+	Sampling    *mcp.SamplingCapabilities    `json:"sampling,omitzero"`
+	Roots       *mcp.RootCapabilities        `json:"roots,omitzero"`
+}
+
+// client is what the SDK is to know of the client.
+func (c *capabilities) client(version string) *mcp.InitializeParams {
+	return &mcp.InitializeParams{
+		ProtocolVersion: version,
+		Capabilities:    &mcp.ClientCapabilities{Elicitation: c.Elicitation, Sampling: c.Sampling, RootsV2: c.Roots},
+	}
 }
 
 func readCapabilities(text jsontext.Value) (*capabilities, bool) {

@@ -4,6 +4,14 @@ import "github.com/go-json-experiment/json/jsontext"
 
 // complete writes the params anew and fills in what a later round carries.
 func (m *message) complete(c *call, caps *capabilities) (*call, *refusal) {
+	switch {
+	case c.era == handshake && c.method != "initialize":
+		c.client = new(capabilities).client(c.version)
+	case c.method == "tools/call" && m.params.meta.plain():
+		// The SDK would decode params two times more to learn from _meta what is
+		// known here.
+		c.client = caps.client(c.version)
+	}
 	c.params = m.paramsFor(c, caps)
 	if !decodes(m.method, c.params) {
 		return nil, invalidParams("params", "the parameters do not fit the method")
@@ -51,9 +59,14 @@ func (m *message) paramsFor(c *call, caps *capabilities) jsontext.Value {
 	return append(b, '}')
 }
 
+// plain tells that _meta says nothing of this one request, only of the client.
+func (meta *requestMeta) plain() bool {
+	return meta.LogLevel == nil && meta.ProgressToken == nil
+}
+
 func (meta *requestMeta) appendFor(b []byte, c *call, caps *capabilities) []byte {
 	b = append(b, '{')
-	if c.era == modern {
+	if c.era == modern && c.client == nil {
 		b = append(b, `"`+metaVersion+`":"`+versionModern+`","`+metaCapabilities+`":`...)
 		b = appendJSON(b, caps)
 		if meta.LogLevel != nil {

@@ -33,8 +33,9 @@ func (s *Server) newSDK(more func(*mcp.ServerOptions)) *mcp.Server {
 		SupportedProtocolVersions: servedVersions(s.cfg.ModernOnly),
 	}
 	more(options)
-	sdk := mcp.NewServer(&mcp.Implementation{Name: "mcp-cart", Title: "mcp-cart", Version: s.cfg.Version}, options)
-	sdk.AddReceivingMiddleware(contain, s.hideTools, bareQuestion)
+	self := &mcp.Implementation{Name: "mcp-cart", Title: "mcp-cart", Version: s.cfg.Version}
+	sdk := mcp.NewServer(self, options)
+	sdk.AddReceivingMiddleware(contain, s.hideTools, signed(self), bareQuestion)
 	return sdk
 }
 
@@ -48,8 +49,19 @@ func contain(next mcp.MethodHandler) mcp.MethodHandler {
 				res, err = nil, fmt.Errorf("panic in %s: %v\n%s", method, v, debug.Stack())
 			}
 		}()
+		growStack(0)
 		return next(ctx, method, req)
 	}
+}
+
+// growStack makes room on the stack once. A handler runs on a goroutine of its
+// own, whose small stack would be copied to a larger one several times on the way
+// down to the database and back.
+//
+//go:noinline
+func growStack(i int) byte {
+	var room [16 << 10]byte
+	return room[i]
 }
 
 // hideTools leaves those tools out of tools/list of which the token allows nothing.
@@ -91,6 +103,21 @@ func bareQuestion(next mcp.MethodHandler) mcp.MethodHandler {
 			return &inputRequired{ResultType: "input_required", InputRequests: r.InputRequests, RequestState: r.RequestState}, nil
 		}
 		return res, err
+	}
+}
+
+// signed says in every result of a modern call who answers (specification,
+// basic/index, serverInfo). The SDK does that too, but only where it reads from
+// _meta that the call is one.
+func signed(self *mcp.Implementation) mcp.Middleware {
+	return func(next mcp.MethodHandler) mcp.MethodHandler {
+		return func(ctx context.Context, method string, req mcp.Request) (mcp.Result, error) {
+			res, err := next(ctx, method, req)
+			if who, ok := callerFrom(ctx); ok && err == nil && who.call.era == modern && who.call.client != nil {
+				res.SetMeta(map[string]any{mcp.MetaKeyServerInfo: self})
+			}
+			return res, err
+		}
 	}
 }
 
