@@ -7,7 +7,6 @@ import (
 
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
-	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
 // admitModern judges a request by the rules of 2026-07-28. The order of the
@@ -125,33 +124,6 @@ func (g *gate) admitTarget(m *message, c *call) *refusal {
 		return invalidParams("tool", "unknown tool; tools/list shows what there is")
 	}
 	return nil
-}
-
-// capabilities are the ones of the client that somebody here may ask for. The
-// rest, extensions included, is not looked at and not passed on.
-type capabilities struct {
-	Elicitation *mcp.ElicitationCapabilities `json:"elicitation,omitzero"`
-	Sampling    *mcp.SamplingCapabilities    `json:"sampling,omitzero"`
-	Roots       *mcp.RootCapabilities        `json:"roots,omitzero"`
-}
-
-// client is what the SDK is to know of the client.
-func (c *capabilities) client(version string) *mcp.InitializeParams {
-	return &mcp.InitializeParams{
-		ProtocolVersion: version,
-		Capabilities:    &mcp.ClientCapabilities{Elicitation: c.Elicitation, Sampling: c.Sampling, RootsV2: c.Roots},
-	}
-}
-
-func readCapabilities(text jsontext.Value) (*capabilities, bool) {
-	caps := new(capabilities)
-	return caps, json.Unmarshal(text, caps) == nil
-}
-
-// showsForms: an empty elicitation capability means forms; one that lists modes
-// means those.
-func (c *capabilities) showsForms() bool {
-	return c.Elicitation != nil && (c.Elicitation.Form != nil || c.Elicitation.URL == nil)
 }
 
 // wellFormedClientInfo checks what a client says of itself, and that is all that
