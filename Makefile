@@ -53,8 +53,8 @@ e2e/node_modules/.package-lock.json: e2e/package-lock.json
 	cd e2e && npm ci --no-audit --no-fund
 	@touch $@
 
-bench: ## measure the server against a bare handler and pgbench
-	go test -run '^$$' -bench . -benchtime $(BENCHTIME) $(TESTFLAGS) ./cmd/cartd/
+bench: ## measure the gate, the sealer, and the server against a bare handler and pgbench
+	go test -run '^$$' -bench . -benchtime $(BENCHTIME) $(TESTFLAGS) ./server/ ./requeststate/ ./cmd/cartd/
 
 # Each fuzz target runs by itself, as Go wants it. Its inputs that failed are
 # kept in testdata/fuzz: commit them.

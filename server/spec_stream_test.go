@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
+	"net/http/httptest"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -189,4 +190,39 @@ func TestStrangerIsAnsweredWithoutTheBody(t *testing.T) {
 			})
 		})
 	}
+}
+
+// A write that has been sent is waited for; the client that has waited long
+// enough is told so all the same.
+func TestLateAnswerDoesNotWaitForTheWrite(t *testing.T) {
+	slow := func() []tool {
+		return []tool{bareTool("slow", func(context.Context, caller) (any, error) {
+			time.Sleep(2 * maxCall) // whatever becomes of its context
+			return noArgs{}, nil
+		})}
+	}
+	onShopLine(t, slow, func(token string, conn net.Conn) {
+		start := time.Now()
+		go fmt.Fprint(conn, callOf(modern, "slow", `{}`).text(token))
+		_, body, _ := readAnswer(t, bufio.NewReader(conn))
+		if took := time.Since(start); took != maxCall || !strings.Contains(body, "-32603") {
+			t.Errorf("answer = %s after %v, want an internal error after %v", body, took, maxCall)
+		}
+	})
+}
+
+func TestPanicBesideTheToolsIsNotedAsOne(t *testing.T) {
+	sh := newShop(t)
+	broken := sh.withTrace(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { panic("in the gate") }))
+	func() {
+		defer func() {
+			if v := recover(); v != http.ErrAbortHandler {
+				t.Errorf("the panic goes on as %v, want http.ErrAbortHandler", v)
+			}
+		}()
+		broken.ServeHTTP(httptest.NewRecorder(), httptest.NewRequest(http.MethodPost, "/mcp", nil))
+	}()
+	sh.logs(t, "in the gate")
+	sh.logs(t, `"level":"ERROR"`)
+	sh.logs(t, `"outcome":"internal"`)
 }

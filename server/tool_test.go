@@ -198,6 +198,14 @@ func TestToolWithoutScopeOrWithAnOpenSchemaIsRefusedAtStart(t *testing.T) {
 	}
 }
 
+func TestSecondToolOfOneNameIsRefusedAtStart(t *testing.T) {
+	row := tool{name: "x_y", scopes: []string{"a"}, input: `{"type": "object", "additionalProperties": false}`, output: `{"type": "object"}`}
+	s := &Server{tools: map[string]*tool{}, sdk: mcp.NewServer(&mcp.Implementation{Name: "t", Version: "0"}, nil)}
+	if err := s.register([]tool{row, row}); err == nil {
+		t.Error("registered twice")
+	}
+}
+
 // Each tool's answer is checked as a client would: against the output schema
 // that tools/list shows, and text against structure.
 func TestStructuredContentFitsItsSchemaAndEqualsTheText(t *testing.T) {

@@ -3,6 +3,7 @@ package storetest
 import (
 	"context"
 	"errors"
+	"strings"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -173,6 +174,25 @@ func (s *suite) testConnections(t *testing.T) {
 		}
 		if _, err := p.SetItem(t.Context(), key, "T-001", 1); err != nil {
 			t.Errorf("the next SetItem = %v", err)
+		}
+	})
+	t.Run("a lock that somebody keeps is not waited for long", func(t *testing.T) {
+		key := s.newCart(t)
+		hasty, err := store.Open(t.Context(), strings.TrimSuffix(s.url, patientLocks)+"&statement_timeout=30s")
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer hasty.Close()
+		before := s.row(t, key)
+		_, commit := s.hold(t, `SELECT FROM carts WHERE user_id = $1 FOR UPDATE`, key.Owner())
+		_, err = hasty.SetItem(t.Context(), key, "T-001", 1)
+		commit()
+		// Not after the 15 s that a write may take: its own timeout has another text.
+		if !errors.Is(err, store.ErrBusy) || !strings.Contains(err.Error(), "55P03") {
+			t.Errorf("SetItem = %v, want ErrBusy because of the lock", err)
+		}
+		if after := s.row(t, key); after != before {
+			t.Errorf("the cart changed from %s to %s", before, after)
 		}
 	})
 	t.Run("a pool with no free connection is busy", func(t *testing.T) {

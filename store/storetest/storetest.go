@@ -51,9 +51,12 @@ type suite struct {
 	db *pgxpool.Pool
 }
 
+// patientLocks: tests hold locks for as long as they need.
+const patientLocks = "&lock_timeout=60s"
+
 func newSuite(t *testing.T, fresh func(testing.TB) string) *suite {
 	t.Helper()
-	url := fresh(t) + "&lock_timeout=60s" // tests hold locks for as long as they need
+	url := fresh(t) + patientLocks
 	if _, err := store.Migrate(t.Context(), url); err != nil {
 		t.Fatalf("Migrate = %v", err)
 	}
