@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
-	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
 // maxCall bounds a call. It lies below the usual timeouts of proxies, and the
@@ -176,18 +175,4 @@ func internalError(ctx context.Context, c *call, err error) *refusal {
 		id:      c.id,
 		cause:   err,
 	}
-}
-
-// sessionOptions presents a call to the SDK as part of a session that has been
-// initialized, where params do not say who calls: nothing of an earlier request is
-// kept.
-func sessionOptions(c *call) *mcp.ServerSessionOptions {
-	if c.client == nil {
-		return nil
-	}
-	return &mcp.ServerSessionOptions{State: &mcp.ServerSessionState{
-		InitializeParams:          c.client,
-		InitializedParams:         &mcp.InitializedParams{},
-		NegotiatedProtocolVersion: c.version,
-	}}
 }

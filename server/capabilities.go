@@ -1,6 +1,6 @@
 package server
 
-//lint:file-ignore SA1019 Sampling and roots are deprecated, not gone: clients still declare them, and the SDK is still to know.
+//lint:file-ignore SA1019 Sampling, roots and logging are deprecated, not gone: clients still declare them or ask for them, and the SDK is still to know.
 
 import (
 	"github.com/go-json-experiment/json"
@@ -33,4 +33,19 @@ func readCapabilities(text jsontext.Value) (*capabilities, bool) {
 // means those.
 func (c *capabilities) showsForms() bool {
 	return c.Elicitation != nil && (c.Elicitation.Form != nil || c.Elicitation.URL == nil)
+}
+
+// sessionOptions presents a call to the SDK as part of a session that has been
+// initialized, where params do not say who calls: nothing of an earlier request is
+// kept.
+func sessionOptions(c *call) *mcp.ServerSessionOptions {
+	if c.client == nil {
+		return nil
+	}
+	return &mcp.ServerSessionOptions{State: &mcp.ServerSessionState{
+		InitializeParams:          c.client,
+		InitializedParams:         &mcp.InitializedParams{},
+		NegotiatedProtocolVersion: c.version,
+		LogLevel:                  mcp.LoggingLevel(c.logLevel),
+	}}
 }

@@ -71,7 +71,7 @@ func askPlainly(who caller, key string, request mcp.InputRequest, member string)
 	if answerHas(who.call, key, member) {
 		return say("done")
 	}
-	return &mcp.CallToolResult{InputRequests: mcp.InputRequestMap{key: request}}, nil
+	return &inputRequired{ResultType: "input_required", InputRequests: mcp.InputRequestMap{key: request}}, nil
 }
 
 // askWhatIsDeclared asks for nothing that the client did not say it can do.
@@ -87,7 +87,7 @@ func askWhatIsDeclared(ctx context.Context, who caller) (any, error) {
 }
 
 func (f askingFixtures) confirm(_ context.Context, who caller) (any, error) {
-	ask := func(state string) *mcp.CallToolResult { return askOK.ask("Is it all right?", state) }
+	ask := func(state string) *inputRequired { return askOK.ask("Is it all right?", state) }
 	return f.rounds(who, ask, func(ticket *requeststate.Ticket) (any, error) {
 		if did, _ := askOK.answer(who.call.answers); did == accepted {
 			return say("state-ok")
@@ -99,7 +99,7 @@ func (f askingFixtures) confirm(_ context.Context, who caller) (any, error) {
 
 // askThree asks three things at once. The state stands for all of them.
 func (f askingFixtures) askThree(_ context.Context, who caller) (any, error) {
-	ask := func(state string) *mcp.CallToolResult {
+	ask := func(state string) *inputRequired {
 		result := askUserName.ask("What is your name?", state)
 		result.InputRequests["greeting"] = askSampling()
 		result.InputRequests["client_roots"] = &mcp.ListRootsParams{}
@@ -117,7 +117,7 @@ func (f askingFixtures) askThree(_ context.Context, who caller) (any, error) {
 
 // askTwice carries the first answer to the last round in the state.
 func (f askingFixtures) askTwice(_ context.Context, who caller) (any, error) {
-	ask := func(state string) *mcp.CallToolResult { return askStepOne.ask("What is your name?", state) }
+	ask := func(state string) *inputRequired { return askStepOne.ask("What is your name?", state) }
 	return f.rounds(who, ask, func(ticket *requeststate.Ticket) (any, error) {
 		if ticket.Question() == askStepTwo.key {
 			return secondStep(who, ticket)
@@ -149,7 +149,7 @@ func secondStep(who caller, ticket *requeststate.Ticket) (any, error) {
 
 // rounds asks, and from then on hands the opened state to next. The first of the
 // questions is the one that ask puts.
-func (f askingFixtures) rounds(who caller, ask func(state string) *mcp.CallToolResult, next func(*requeststate.Ticket) (any, error), questions ...question) (any, error) {
+func (f askingFixtures) rounds(who caller, ask func(state string) *inputRequired, next func(*requeststate.Ticket) (any, error), questions ...question) (any, error) {
 	binding := f.bind(who, noArgs{}, questions...)
 	if who.call.state == nil {
 		state, err := f.sealer.Begin(binding, questions[0].key, noArgs{})
@@ -171,7 +171,7 @@ func (f askingFixtures) prompt(ctx context.Context, _ *mcp.GetPromptRequest) (*m
 	if !ok {
 		return nil, errors.New("a prompt without a caller")
 	}
-	ask := func(state string) *mcp.CallToolResult { return askContext.ask("What is it about?", state) }
+	ask := func(state string) *inputRequired { return askContext.ask("What is it about?", state) }
 	result, err := f.rounds(who, ask, func(ticket *requeststate.Ticket) (any, error) {
 		if text, ok := answerText(askContext, who.call, "context"); ok {
 			return userSays(&mcp.TextContent{Text: "With " + text}), nil
@@ -179,7 +179,7 @@ func (f askingFixtures) prompt(ctx context.Context, _ *mcp.GetPromptRequest) (*m
 		state, err := ticket.Continue(askContext.key, noArgs{})
 		return ask(state), err
 	}, askContext)
-	if asked, ok := result.(*mcp.CallToolResult); ok && err == nil {
+	if asked, ok := result.(*inputRequired); ok && err == nil {
 		return &mcp.GetPromptResult{InputRequests: asked.InputRequests, RequestState: asked.RequestState}, nil
 	}
 	shown, _ := result.(*mcp.GetPromptResult)

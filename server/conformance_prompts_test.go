@@ -38,7 +38,7 @@ func suiteExtension(e era, asking askingFixtures, rich *tool) *extension {
 			sdk.AddPrompt(&mcp.Prompt{Name: "test_input_required_result_prompt", Description: "Asks before it is shown."}, asking.prompt)
 			addResources(sdk)
 			asking.tools[rich.name] = rich
-			sdk.AddTool(rich.declaration(), asking.handler(rich))
+			sdk.AddTool(rich.declaration(), onlyListed)
 		},
 	}
 }

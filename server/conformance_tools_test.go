@@ -43,7 +43,7 @@ func fixture(name, description string, run func(context.Context, caller) (any, e
 
 // show is a result with this content.
 func show(content ...mcp.Content) (any, error) {
-	return &mcp.CallToolResult{Content: content, StructuredContent: noArgs{}}, nil
+	return &toolResult{Content: content, StructuredContent: noArgs{}}, nil
 }
 
 func say(text string) (any, error) { return show(&mcp.TextContent{Text: text}) }
@@ -84,7 +84,7 @@ func tellProgress(ctx context.Context, _ caller) (any, error) {
 	req := requestFrom(ctx)
 	for _, done := range []float64{0, 50, 100} {
 		err := req.Session.NotifyProgress(ctx, &mcp.ProgressNotificationParams{
-			ProgressToken: req.Params.GetProgressToken(), Progress: done, Total: 100,
+			ProgressToken: req.Params.GetMeta()[metaProgressToken], Progress: done, Total: 100,
 		})
 		if err != nil {
 			return nil, err
@@ -180,7 +180,7 @@ func startLogging(next mcp.MethodHandler) mcp.MethodHandler {
 	return func(ctx context.Context, method string, req mcp.Request) (mcp.Result, error) {
 		who, _ := callerFrom(ctx)
 		session, ok := req.GetSession().(*mcp.ServerSession)
-		if ok && who.call.era == handshake && method == "tools/call" {
+		if ok && who.call.era == handshake && method == checkedCall {
 			info := &mcp.ServerRequest[*mcp.SetLoggingLevelParams]{Session: session, Params: &mcp.SetLoggingLevelParams{Level: "info"}}
 			if _, err := next(ctx, "logging/setLevel", info); err != nil {
 				return nil, err
@@ -190,8 +190,8 @@ func startLogging(next mcp.MethodHandler) mcp.MethodHandler {
 	}
 }
 
-func requestFrom(ctx context.Context) *mcp.CallToolRequest {
-	return ctx.Value(requestKey{}).(*mcp.CallToolRequest)
+func requestFrom(ctx context.Context) *checkedRequest {
+	return ctx.Value(requestKey{}).(*checkedRequest)
 }
 
 func onePixel() []byte {

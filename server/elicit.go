@@ -24,8 +24,9 @@ type question struct {
 
 // ask ends a round: the client is to put the question to a person and repeat the
 // call with the answer and the state.
-func (q question) ask(message, state string) *mcp.CallToolResult {
-	return &mcp.CallToolResult{
+func (q question) ask(message, state string) *inputRequired {
+	return &inputRequired{
+		ResultType: "input_required",
 		InputRequests: mcp.InputRequestMap{q.key: &mcp.ElicitParams{
 			Mode:            "form",
 			Message:         message,

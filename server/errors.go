@@ -51,7 +51,7 @@ var shown = []struct {
 
 // present turns a tool's error into what the client sees, and notes it for the
 // log. What it does not know goes on as it is, to become an internal error.
-func (s *Server) present(ctx context.Context, t *tool, err error) (*mcp.CallToolResult, error) {
+func (s *Server) present(ctx context.Context, t *tool, err error) (mcp.Result, error) {
 	var refused *refusal
 	if errors.As(err, &refused) {
 		return nil, refused
@@ -65,7 +65,7 @@ func (s *Server) present(ctx context.Context, t *tool, err error) (*mcp.CallTool
 		return nil, fmt.Errorf("tool %s: %w", t.name, err)
 	}
 	note(ctx, te.reason, err)
-	return &mcp.CallToolResult{
+	return &toolResult{
 		Content: []mcp.Content{&mcp.TextContent{Text: te.text}},
 		IsError: true,
 	}, nil

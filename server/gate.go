@@ -43,13 +43,17 @@ type call struct {
 	method  string
 	tool    string // what Mcp-Name mirrors: the name of a tool or prompt, the URI of a resource
 
+	arguments jsontext.Value // of a tool, an object; nil if absent or null
+
 	// client is what the SDK is told of the client beside params, as if that had
 	// been said in an initialize; nil if params say it.
-	client *mcp.InitializeParams
+	client   *mcp.InitializeParams
+	logLevel string // asked for beside params, too
 
 	// params is written anew from what was checked, for the SDK to decode: known
 	// members only, so that what the gate read and what the SDK reads cannot
-	// differ. requestState and inputResponses are not in it.
+	// differ. requestState, inputResponses and a tool's arguments are not in it; nil
+	// if there is nothing to say.
 	params jsontext.Value
 
 	notification    bool           // to be answered 202 and to do nothing

@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"io"
 	"net/http"
 	"slices"
 	"strings"
@@ -42,7 +41,7 @@ func FuzzGate(f *testing.F) {
 		c.extraMethods = map[era][]string{modern: append(extra, "subscriptions/listen"), handshake: extra}
 	})
 	strict := testGate(f, func(c *gateConfig) { c.modernOnly = true })
-	sdk := newSDKReader()
+	sdk := newSDKReader(f)
 	f.Fuzz(func(t *testing.T, version, method, name string, body []byte) {
 		h := http.Header{}
 		for key, value := range map[string]string{headerVersion: version, headerMethod: method, headerName: name} {
@@ -144,9 +143,11 @@ func checkPlainReader(t *testing.T, c *call, body []byte) {
 	if err := json.Unmarshal(params[source], &name); err != nil || name != c.tool {
 		t.Errorf("another reader takes the name %q (%v), the gate %q", name, err, c.tool)
 	}
-	var passed map[string]json.RawMessage
-	if err := json.Unmarshal(c.params, &passed); err != nil {
-		t.Fatalf("params for the SDK %s: %v", c.params, err)
+	passed := map[string]json.RawMessage{"arguments": json.RawMessage(c.arguments)}
+	if c.method != "tools/call" {
+		if err := json.Unmarshal(c.params, &passed); err != nil {
+			t.Fatalf("params for the SDK %s: %v", c.params, err)
+		}
 	}
 	if sent := params["arguments"]; string(sent) != string(passed["arguments"]) && string(sent) != "null" {
 		t.Errorf("arguments passed on = %s, want %s", passed["arguments"], sent)
@@ -163,8 +164,12 @@ type sdkReader struct {
 
 var errRead = errors.New("read, and that is all")
 
-func newSDKReader() *sdkReader {
+func newSDKReader(f *testing.F) *sdkReader {
 	s := &sdkReader{server: mcp.NewServer(&mcp.Implementation{Name: "t", Version: "0"}, nil)}
+	err := mcp.AddReceivingCustomMethod(s.server, checkedCall, func(context.Context, *mcp.ServerSession, *mcp.ParamsBase) (mcp.Result, error) { return nil, errRead })
+	if err != nil {
+		f.Fatal(err)
+	}
 	s.server.AddReceivingMiddleware(func(mcp.MethodHandler) mcp.MethodHandler {
 		return func(_ context.Context, method string, r mcp.Request) (mcp.Result, error) {
 			s.mu.Lock()
@@ -181,60 +186,35 @@ func (s *sdkReader) check(t *testing.T, c *call) {
 	s.mu.Lock()
 	s.method, s.params = "", nil
 	s.mu.Unlock()
-	id, err := jsonrpc.MakeID("1")
+	once, err := newExchange(context.Background(), c)
 	if err != nil {
 		t.Fatal(err)
 	}
-	once := &oneRequest{request: &jsonrpc.Request{ID: id, Method: c.method, Params: json.RawMessage(c.params)}, answer: make(chan *jsonrpc.Response, 1), closed: make(chan struct{})}
 	session, err := s.server.Connect(context.Background(), once, sessionOptions(c))
 	if err != nil {
 		t.Fatalf("connect: %v", err)
 	}
-	answer := <-once.answer
+	answer := <-once.out
 	session.Close()
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.method != c.method {
-		t.Fatalf("the SDK refuses what passed: %v; %s %s", answer.Error, c.method, c.params)
+	want := c.method
+	if want == "tools/call" {
+		want = checkedCall
 	}
-	if p, ok := s.params.(*mcp.CallToolParamsRaw); ok && (p.Name != c.tool || p.RequestState != "" || p.InputResponses != nil) {
-		t.Errorf("the SDK calls %q, the gate admitted %q", p.Name, c.tool)
+	if s.method != want {
+		t.Fatalf("the SDK refuses what passed: %+v; %s %s", answer, c.method, c.params)
 	}
-	if p, ok := s.params.(*mcp.CallToolParamsRaw); ok && len(p.Arguments) > 0 && !strings.Contains(string(c.params), string(p.Arguments)) {
-		t.Errorf("the SDK reads the arguments %s of %s", p.Arguments, c.params)
+	switch p := s.params.(type) {
+	case *mcp.ParamsBase:
+		if p != nil && (len(p.Meta) != 1 || p.Meta[metaProgressToken] == nil) {
+			t.Errorf("the SDK reads %v of %s, want the progress token alone", p.Meta, c.params)
+		}
+	case *mcp.InitializeParams:
+		if p.ProtocolVersion != c.version {
+			t.Errorf("the SDK reads the version %q, the gate offers %q", p.ProtocolVersion, c.version)
+		}
 	}
-	if p, ok := s.params.(*mcp.InitializeParams); ok && p.ProtocolVersion != c.version {
-		t.Errorf("the SDK reads the version %q, the gate offers %q", p.ProtocolVersion, c.version)
-	}
-}
-
-// oneRequest is a transport that carries one request.
-type oneRequest struct {
-	request *jsonrpc.Request
-	answer  chan *jsonrpc.Response
-	closed  chan struct{}
-	once    sync.Once
-	read    bool
-}
-
-func (o *oneRequest) Connect(context.Context) (mcp.Connection, error) { return o, nil }
-func (o *oneRequest) SessionID() string                               { return "" }
-func (o *oneRequest) Close() error                                    { o.once.Do(func() { close(o.closed) }); return nil }
-
-func (o *oneRequest) Read(context.Context) (jsonrpc.Message, error) {
-	if !o.read {
-		o.read = true
-		return o.request, nil
-	}
-	<-o.closed
-	return nil, io.EOF
-}
-
-func (o *oneRequest) Write(_ context.Context, m jsonrpc.Message) error {
-	if r, ok := m.(*jsonrpc.Response); ok {
-		o.answer <- r
-	}
-	return nil
 }
 
 func BenchmarkGate(b *testing.B) {

@@ -29,7 +29,7 @@ func (g *gate) admitHandshake(h http.Header, m *message) (*call, *refusal) {
 	if refused := g.admitTarget(m, c); refused != nil {
 		return nil, refused
 	}
-	return m.complete(c, nil)
+	return m.complete(c, new(capabilities))
 }
 
 // admitInitialize chooses the version: the one asked for, or else the newest of

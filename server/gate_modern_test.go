@@ -1,6 +1,7 @@
 package server
 
 import (
+	"reflect"
 	"strings"
 	"testing"
 )
@@ -76,13 +77,18 @@ func TestWhatAClientSaysOfItselfGoesNoFurther(t *testing.T) {
 	b := wantAdmitted(t, testGate(t), toolCall(modern).
 		replace(t, `{"name":"t","version":"0"}`, `{"name":"admin","version":"9","icons":1e400}`).
 		replace(t, `"_meta":{`, `"_meta":{"traceparent":7,"com.example/x":[1e400],`))
-	if string(a.params) != string(b.params) {
-		t.Errorf("params = %s with another client, want %s", b.params, a.params)
+	if !reflect.DeepEqual(a, b) {
+		t.Errorf("admit = %+v with another client, want %+v", b, a)
 	}
 }
 
 func TestProgressTokenAndLogLevelReachTheSDK(t *testing.T) {
 	p := toolCall(modern).replace(t, `"_meta":{`, `"_meta":{"progressToken":"p-1","io.modelcontextprotocol/logLevel":"info",`)
+	c := wantAdmitted(t, testGate(t), p)
+	if told := sessionOptions(c).State; string(c.params) != `{"_meta":{"progressToken":"p-1"}}` || told.LogLevel != "info" || told.InitializeParams.Capabilities.Elicitation == nil {
+		t.Errorf("params = %s, state = %+v, want the progress token in the one and the rest in the other", c.params, told)
+	}
+	p = newPost(modern, "tools/list", "", "").replace(t, `"_meta":{`, `"_meta":{"progressToken":"p-1","io.modelcontextprotocol/logLevel":"info",`)
 	want := `"io.modelcontextprotocol/clientCapabilities":{"elicitation":{"form":{}}},"io.modelcontextprotocol/logLevel":"info","progressToken":"p-1"}`
 	if c := wantAdmitted(t, testGate(t), p); !strings.Contains(string(c.params), want) {
 		t.Errorf("params = %s, want %s in them", c.params, want)

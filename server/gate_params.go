@@ -4,15 +4,14 @@ import "github.com/go-json-experiment/json/jsontext"
 
 // complete writes the params anew and fills in what a later round carries.
 func (m *message) complete(c *call, caps *capabilities) (*call, *refusal) {
-	switch {
-	case c.era == handshake && c.method != "initialize":
-		c.client = new(capabilities).client(c.version)
-	case c.method == "tools/call" && m.params.meta.plain():
-		// The SDK would decode params two times more to learn from _meta what is
-		// known here.
+	if c.method == "tools/call" || c.era == handshake && c.method != "initialize" {
 		c.client = caps.client(c.version)
 	}
-	c.params = m.paramsFor(c, caps)
+	if c.method == "tools/call" {
+		m.completeTool(c)
+	} else {
+		c.params = m.paramsFor(c, caps)
+	}
 	if !decodes(m.method, c.params) {
 		return nil, invalidParams("params", "the parameters do not fit the method")
 	}
@@ -27,6 +26,21 @@ func (m *message) complete(c *call, caps *capabilities) (*call, *refusal) {
 		c.answers = m.params.InputResponses
 	}
 	return c, nil
+}
+
+// completeTool keeps the arguments for the tool. For the SDK little is left: all
+// that a call of a tool can ask of it is progress and log messages.
+func (m *message) completeTool(c *call) {
+	p := &m.params
+	if !isNull(p.Arguments) {
+		c.arguments = p.Arguments
+	}
+	if c.era == modern {
+		c.logLevel, _ = stringValue(p.meta.LogLevel)
+	}
+	if t := p.meta.ProgressToken; t != nil && !isNull(t) {
+		c.params = jsontext.Value(`{"_meta":{"` + metaProgressToken + `":` + string(t) + `}}`)
+	}
 }
 
 // paramsFor writes params for the SDK: from the names and values that were
@@ -57,11 +71,6 @@ func (m *message) paramsFor(c *call, caps *capabilities) jsontext.Value {
 		b = append(b, member.value...)
 	}
 	return append(b, '}')
-}
-
-// plain tells that _meta says nothing of this one request, only of the client.
-func (meta *requestMeta) plain() bool {
-	return meta.LogLevel == nil && meta.ProgressToken == nil
 }
 
 func (meta *requestMeta) appendFor(b []byte, c *call, caps *capabilities) []byte {

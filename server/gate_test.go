@@ -118,8 +118,8 @@ func TestWhatIsAskedForIsHandedOn(t *testing.T) {
 			if string(c.id) != "7" || c.method != "tools/call" || c.tool != "cart_get" || c.era != e || c.notification {
 				t.Errorf("admit = %+v, want the call of cart_get with id 7", c)
 			}
-			if !strings.Contains(string(c.params), `"name":"cart_get","arguments":{"cart_id":"x"}`) {
-				t.Errorf("params = %s, want name and arguments", c.params)
+			if string(c.arguments) != `{"cart_id":"x"}` || c.params != nil {
+				t.Errorf("arguments = %s, params = %s, want the arguments for the tool and nothing for the SDK", c.arguments, c.params)
 			}
 		})
 	}
@@ -184,8 +184,8 @@ func TestUnsupportedVersionIsToldWhatIsServed(t *testing.T) {
 func TestUnknownMethodIsNotFound(t *testing.T) {
 	unknown := map[era][]string{
 		modern: {"initialize", "ping", "logging/setLevel", "resources/subscribe", "resources/list", "prompts/list",
-			"completion/complete", "subscriptions/listen", "tasks/get", "unknown/method", "tools/call ", "notifications/cancelled"},
-		handshake: {"server/discover", "logging/setLevel", "resources/list", "prompts/list", "unknown/method",
+			"completion/complete", "subscriptions/listen", "tasks/get", "unknown/method", "tools/call ", checkedCall, "notifications/cancelled"},
+		handshake: {"server/discover", "logging/setLevel", "resources/list", "prompts/list", "unknown/method", checkedCall,
 			"notifications/initialized"},
 	}
 	for _, e := range bothEras {

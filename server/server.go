@@ -8,7 +8,7 @@
 //	receive, admit (gate*.go)        size, strict JSON, headers equal to body
 //	authorize (access.go)            the scopes of the tool that the body names
 //	serve (answer.go)                one exchange with the SDK (transport.go)
-//	handler (tool.go)                arguments, the tool, its errors (errors.go)
+//	callTool (tool.go)               arguments, the tool, its errors (errors.go)
 //
 // Its laws: nothing about a client is kept between two requests; identity comes
 // from the verified token alone; and what is not on a closed list of outward
@@ -155,7 +155,11 @@ func (s *Server) open(tools []tool, more *extension) error {
 	if more == nil {
 		more = &extension{options: func(*mcp.ServerOptions) {}, register: func(*mcp.Server) {}}
 	}
-	s.sdk = s.newSDK(more.options)
+	sdk, err := s.newSDK(more.options)
+	if err != nil {
+		return fmt.Errorf("server: %w", err)
+	}
+	s.sdk = sdk
 	if err := s.register(tools); err != nil {
 		return fmt.Errorf("server: %w", err)
 	}

@@ -7,7 +7,6 @@ import (
 	"testing"
 
 	"github.com/go-json-experiment/json/jsontext"
-	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"example.com/mcp-cart/handles"
 	"example.com/mcp-cart/requeststate"
@@ -127,7 +126,7 @@ func (c *redeemedCheckout) check(t *testing.T, q question, content jsontext.Valu
 		}
 		return
 	}
-	asked, ok := got.(*mcp.CallToolResult)
+	asked, ok := got.(*inputRequired)
 	if err != nil || !ok || asked.InputRequests[asksFor] == nil || asked.RequestState == "" {
 		t.Fatalf("%s with %s = %v, %v, want the question %s", q.key, content, got, err, asksFor)
 	}

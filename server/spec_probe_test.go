@@ -18,12 +18,12 @@ func bareTool(name string, run func(context.Context, caller) (any, error)) tool 
 // answers.
 func tellsProgress() tool {
 	return bareTool("tells_progress", func(ctx context.Context, _ caller) (any, error) {
-		req := ctx.Value(passedRequest{}).(*mcp.CallToolRequest)
-		if req.Params.GetProgressToken() == nil {
+		req := ctx.Value(passedRequest{}).(*checkedRequest)
+		if req.Params == nil {
 			return noArgs{}, nil // nobody asked
 		}
 		for _, percent := range []float64{50, 100} {
-			progress := &mcp.ProgressNotificationParams{ProgressToken: req.Params.GetProgressToken(), Progress: percent, Total: 100}
+			progress := &mcp.ProgressNotificationParams{ProgressToken: req.Params.GetMeta()[metaProgressToken], Progress: percent, Total: 100}
 			if err := req.Session.NotifyProgress(ctx, progress); err != nil {
 				return nil, err
 			}
@@ -31,6 +31,9 @@ func tellsProgress() tool {
 		return noArgs{}, nil
 	})
 }
+
+// A checkedRequest is a call of a tool as the SDK knows it.
+type checkedRequest = mcp.ServerRequest[*mcp.ParamsBase]
 
 type passedRequest struct{}
 

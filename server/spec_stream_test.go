@@ -54,7 +54,7 @@ func TestOnlyACallWithNewsIsAStream(t *testing.T) {
 func TestNewsIsSentBeforeTheToolEnds(t *testing.T) {
 	release := make(chan struct{})
 	slow := bareTool("waits_after_news", func(ctx context.Context, _ caller) (any, error) {
-		session := ctx.Value(passedRequest{}).(*mcp.CallToolRequest).Session
+		session := ctx.Value(passedRequest{}).(*checkedRequest).Session
 		if err := session.NotifyProgress(ctx, &mcp.ProgressNotificationParams{ProgressToken: "p", Progress: 1}); err != nil {
 			return nil, err
 		}

@@ -3,6 +3,7 @@ package server
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
@@ -86,7 +87,7 @@ func (s *Server) register(tools []tool) error {
 			return fmt.Errorf("tool %s: %w", t.name, err)
 		}
 		s.tools[t.name] = t
-		s.sdk.AddTool(t.declaration(), s.handler(t))
+		s.sdk.AddTool(t.declaration(), onlyListed)
 	}
 	return nil
 }
@@ -131,41 +132,45 @@ func (t *tool) declaration() *mcp.Tool {
 	}
 }
 
-// handler is the wrapper around every tool. The gate has already compared the
-// token's scopes with the tool named in the body; they are compared again here,
-// where the effect is, so that no other way to this tool can forget it.
-func (s *Server) handler(t *tool) mcp.ToolHandler {
-	return func(ctx context.Context, req *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
-		who, ok := callerFrom(ctx)
-		if !ok {
-			return nil, fmt.Errorf("tool %s: called without a caller", t.name)
-		}
-		if t.asks && who.call != nil && who.call.era == handshake {
-			return s.present(ctx, t, errOldClient)
-		}
-		if missing := who.Scopes.Missing(t.scopes...); len(missing) > 0 {
-			return nil, fmt.Errorf("tool %s: reached without its scopes", t.name)
-		}
-		out, err := t.run(ctx, who, t.args, req.Params.Arguments)
-		if err != nil {
-			return s.present(ctx, t, err)
-		}
-		return result(out)
-	}
+// onlyListed stands where the SDK would run a tool by itself: it is told of tools
+// for tools/list, and calls come by checkedCall.
+func onlyListed(context.Context, *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
+	return nil, errors.New("a tool is called past callTool")
 }
 
-// result is a tool's answer: the structured content, and the same JSON again as
-// text for clients that read only that (specification, server/tools).
-func result(out any) (*mcp.CallToolResult, error) {
-	if ready, ok := out.(*mcp.CallToolResult); ok {
-		return ready, nil
+// callTool is the way to every tool.
+func (s *Server) callTool(ctx context.Context, _ *mcp.ServerSession, _ *mcp.ParamsBase) (mcp.Result, error) {
+	who, ok := callerFrom(ctx)
+	if !ok {
+		return nil, errors.New("a tool is called without a caller")
 	}
-	text, err := json.Marshal(out)
+	t := s.tools[who.call.tool]
+	if t == nil {
+		return nil, errors.New("a tool is called that does not exist")
+	}
+	res, err := t.answer(ctx, who)
 	if err != nil {
-		return nil, fmt.Errorf("marshal result: %w", err)
+		res, err = s.present(ctx, t, err)
 	}
-	return &mcp.CallToolResult{
-		Content:           []mcp.Content{&mcp.TextContent{Text: string(text)}},
-		StructuredContent: json.RawMessage(text),
-	}, nil
+	if err == nil && who.call.era == modern {
+		s.sign(res)
+	}
+	return res, err
+}
+
+// answer runs the tool. The gate has already compared the token's scopes with the
+// tool named in the body; they are compared again here, where the effect is, so
+// that no other way to this tool can forget it.
+func (t *tool) answer(ctx context.Context, who caller) (mcp.Result, error) {
+	if t.asks && who.call.era == handshake {
+		return nil, errOldClient
+	}
+	if missing := who.Scopes.Missing(t.scopes...); len(missing) > 0 {
+		return nil, errors.New("reached without its scopes")
+	}
+	out, err := t.run(ctx, who, t.args, json.RawMessage(who.call.arguments))
+	if err != nil {
+		return nil, err
+	}
+	return result(out)
 }

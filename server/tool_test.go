@@ -170,14 +170,12 @@ func TestEveryToolNeedsItsScopes(t *testing.T) {
 // a tool, the wrapper would still refuse.
 func TestScopesAreComparedAgainAtTheTool(t *testing.T) {
 	sh := newShop(t)
-	tool := sh.tools["cart_create"]
-	ctx := withCaller(t.Context(), caller{})
-	req := &mcp.CallToolRequest{Params: &mcp.CallToolParamsRaw{Name: tool.name}}
-	if res, err := sh.handler(tool)(ctx, req); err == nil {
+	ctx := withCaller(t.Context(), caller{call: &call{tool: "cart_create"}})
+	if res, err := sh.callTool(ctx, nil, nil); err == nil {
 		t.Errorf("cart_create without scopes = %+v, want an error", res)
 	}
-	if res, err := sh.handler(tool)(t.Context(), req); err == nil {
-		t.Errorf("cart_create without a caller = %+v, want an error", res)
+	if res, err := sh.callTool(t.Context(), nil, nil); err == nil {
+		t.Errorf("a tool without a caller = %+v, want an error", res)
 	}
 }
 
@@ -203,6 +201,17 @@ func TestSecondToolOfOneNameIsRefusedAtStart(t *testing.T) {
 	s := &Server{tools: map[string]*tool{}, sdk: mcp.NewServer(&mcp.Implementation{Name: "t", Version: "0"}, nil)}
 	if err := s.register([]tool{row, row}); err == nil {
 		t.Error("registered twice")
+	}
+}
+
+// The SDK sets resultType in its own result only for calls of its own method.
+func TestToolMustNotReturnTheSDKsResult(t *testing.T) {
+	sh := newShopWith(t, func(s *Server) error {
+		return s.open([]tool{bareTool("returns_other", func(context.Context, caller) (any, error) { return &mcp.CallToolResult{}, nil })}, nil)
+	})
+	got := sh.say(t, sh.issuer.Token(authtest.Scope(allScopes)), callOf(modern, "returns_other", `{}`))
+	if !strings.Contains(got.body, `"error":{"code":-32603,`) {
+		t.Errorf("answer = %s, want an internal error", got.body)
 	}
 }
 

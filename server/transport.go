@@ -42,7 +42,11 @@ func newExchange(ctx context.Context, c *call) (*exchange, error) {
 		out:     make(chan jsonrpc.Message),
 		closed:  make(chan struct{}),
 	}
-	x.request <- &jsonrpc.Request{ID: id, Method: c.method, Params: []byte(c.params)}
+	method := c.method
+	if method == "tools/call" {
+		method = checkedCall
+	}
+	x.request <- &jsonrpc.Request{ID: id, Method: method, Params: []byte(c.params)}
 	return x, nil
 }
 
