@@ -17,7 +17,7 @@ const (
 	benchRounds   = 7 // of each in turn, so that whatever else runs here hits all alike
 	benchRound    = 500 * time.Millisecond
 	benchCalls    = 2000 // made one by one, to count what each costs
-	maxAllocBytes = 250 << 10
+	maxAllocBytes = 50 << 10
 )
 
 // BenchmarkCalls measures calls through the whole server, over real connections,
