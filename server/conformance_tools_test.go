@@ -43,7 +43,7 @@ func fixture(name, description string, run func(context.Context, caller) (any, e
 
 // show is a result with this content.
 func show(content ...mcp.Content) (any, error) {
-	return &toolResult{Content: content, StructuredContent: noArgs{}}, nil
+	return &toolResult{Content: content, StructuredContent: json.RawMessage(`{}`)}, nil
 }
 
 func say(text string) (any, error) { return show(&mcp.TextContent{Text: text}) }

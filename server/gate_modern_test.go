@@ -88,6 +88,11 @@ func TestProgressTokenAndLogLevelReachTheSDK(t *testing.T) {
 	if told := sessionOptions(c).State; string(c.params) != `{"_meta":{"progressToken":"p-1"}}` || told.LogLevel != "info" || told.InitializeParams.Capabilities.Elicitation == nil {
 		t.Errorf("params = %s, state = %+v, want the progress token in the one and the rest in the other", c.params, told)
 	}
+	p = newPost(handshake, "tools/call", "cart_get", `"name":"cart_get","_meta":{"io.modelcontextprotocol/logLevel":"info"}`)
+	told := sessionOptions(wantAdmitted(t, testGate(t), p)).State
+	if told.LogLevel != "" || told.InitializeParams.ProtocolVersion != versionHandshake || told.NegotiatedProtocolVersion != versionHandshake {
+		t.Errorf("state of a handshake call = %+v, want its version, and no log level: that era has another way to set one", told)
+	}
 	p = newPost(modern, "tools/list", "", "").replace(t, `"_meta":{`, `"_meta":{"progressToken":"p-1","io.modelcontextprotocol/logLevel":"info",`)
 	want := `"io.modelcontextprotocol/clientCapabilities":{"elicitation":{"form":{}}},"io.modelcontextprotocol/logLevel":"info","progressToken":"p-1"}`
 	if c := wantAdmitted(t, testGate(t), p); !strings.Contains(string(c.params), want) {

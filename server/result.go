@@ -3,6 +3,7 @@ package server
 import (
 	"encoding/json"
 	"fmt"
+	"maps"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
@@ -11,10 +12,10 @@ import (
 // The SDK's own type would be marshalled twice over.
 type toolResult struct {
 	mcp.ResultBase
-	Content           []mcp.Content `json:"content"`
-	StructuredContent any           `json:"structuredContent,omitempty"`
-	IsError           bool          `json:"isError,omitempty"`
-	ResultType        string        `json:"resultType,omitempty"` // not known to the handshake era
+	Content           []mcp.Content   `json:"content"`
+	StructuredContent json.RawMessage `json:"structuredContent,omitempty"`
+	IsError           bool            `json:"isError,omitempty"`
+	ResultType        string          `json:"resultType,omitempty"` // not known to the handshake era
 }
 
 // An inputRequired is an InputRequiredResult as the specification has it
@@ -31,27 +32,34 @@ type inputRequired struct {
 // A tool that wants it otherwise returns one of the types above.
 func result(out any) (mcp.Result, error) {
 	switch out := out.(type) {
-	case *toolResult:
-		return out, nil
 	case *inputRequired:
-		return out, nil
-	case mcp.Result: // its resultType could not be set
-		return nil, fmt.Errorf("a tool returned a %T, want a toolResult", out)
+		if out != nil {
+			return out, nil
+		}
+	case *toolResult:
+		if out != nil && out.Content != nil {
+			return out, nil
+		}
+	case mcp.Result: // its resultType cannot be set
+	default:
+		text, err := json.Marshal(out)
+		if err != nil {
+			return nil, fmt.Errorf("marshal result: %w", err)
+		}
+		return &toolResult{Content: []mcp.Content{&mcp.TextContent{Text: string(text)}}, StructuredContent: text}, nil
 	}
-	text, err := json.Marshal(out)
-	if err != nil {
-		return nil, fmt.Errorf("marshal result: %w", err)
-	}
-	return &toolResult{
-		Content:           []mcp.Content{&mcp.TextContent{Text: string(text)}},
-		StructuredContent: json.RawMessage(text),
-	}, nil
+	return nil, fmt.Errorf("a tool returned a %T that is no result", out)
 }
 
 // sign says in a result of a modern call who answers (specification, basic/index,
 // serverInfo), and of what kind it is.
 func (s *Server) sign(res mcp.Result) {
-	res.SetMeta(map[string]any{mcp.MetaKeyServerInfo: s.self()})
+	meta := maps.Clone(res.GetMeta())
+	if meta == nil {
+		meta = map[string]any{}
+	}
+	meta[mcp.MetaKeyServerInfo] = s.self()
+	res.SetMeta(meta)
 	if r, ok := res.(*toolResult); ok {
 		r.ResultType = "complete"
 	}

@@ -143,7 +143,8 @@ func newServer(cfg Config) (*Server, error) {
 }
 
 // An extension is what a server offers beside its tools. This one offers nothing
-// more; one built on it may have prompts, resources or completion.
+// more; one built on it may have prompts, resources or completion. To the SDK's
+// middleware that it may add, a call of a tool is the method checkedCall.
 type extension struct {
 	options  func(*mcp.ServerOptions) // before the SDK's server is made
 	register func(*mcp.Server)        // after the tools

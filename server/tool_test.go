@@ -204,14 +204,33 @@ func TestSecondToolOfOneNameIsRefusedAtStart(t *testing.T) {
 	}
 }
 
-// The SDK sets resultType in its own result only for calls of its own method.
-func TestToolMustNotReturnTheSDKsResult(t *testing.T) {
+func TestToolCannotReturnWhatIsNoResult(t *testing.T) {
+	for name, out := range map[string]any{
+		"the SDK's, whose resultType cannot be set": &mcp.CallToolResult{Content: []mcp.Content{}},
+		"no toolResult":              (*toolResult)(nil),
+		"a toolResult of no content": &toolResult{StructuredContent: json.RawMessage(`{}`)},
+		"no inputRequired":           (*inputRequired)(nil),
+		"what is not JSON":           make(chan int),
+	} {
+		if res, err := result(out); err == nil {
+			t.Errorf("result of %s = %+v, want an error", name, res)
+		}
+	}
+}
+
+// What a tool says in _meta stands beside what the server says.
+func TestToolMayAnswerInItsOwnWords(t *testing.T) {
+	ready := &toolResult{Content: []mcp.Content{&mcp.TextContent{Text: "t"}}, StructuredContent: json.RawMessage(`{"a":1}`)}
+	meta := map[string]any{"com.example/x": 7}
+	ready.SetMeta(meta)
 	sh := newShopWith(t, func(s *Server) error {
-		return s.open([]tool{bareTool("returns_other", func(context.Context, caller) (any, error) { return &mcp.CallToolResult{}, nil })}, nil)
+		return s.open([]tool{bareTool("says_it_itself", func(context.Context, caller) (any, error) { return ready, nil })}, nil)
 	})
-	got := sh.say(t, sh.issuer.Token(authtest.Scope(allScopes)), callOf(modern, "returns_other", `{}`))
-	if !strings.Contains(got.body, `"error":{"code":-32603,`) {
-		t.Errorf("answer = %s, want an internal error", got.body)
+	got := sh.say(t, sh.issuer.Token(authtest.Scope(allScopes)), callOf(modern, "says_it_itself", `{}`))
+	want := `"result":{"_meta":{"com.example/x":7,"io.modelcontextprotocol/serverInfo":{"name":"mcp-cart","title":"mcp-cart","version":"test"}},` +
+		`"content":[{"type":"text","text":"t"}],"structuredContent":{"a":1},"resultType":"complete"}`
+	if !strings.Contains(got.body, want) || len(meta) != 1 {
+		t.Errorf("answer = %s, its _meta is now %v, want %s", got.body, meta, want)
 	}
 }
 

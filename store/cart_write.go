@@ -72,14 +72,16 @@ WITH l AS MATERIALIZED (
 		WHEN (SELECT count(*) FROM jsonb_object_keys(l.lines)) >= $5::int THEN 'too_many_lines'
 		WHEN EXISTS (SELECT FROM jsonb_object_keys(l.lines) AS k JOIN products other ON other.sku = k
 		             WHERE other.currency <> p.currency) THEN 'mixed_currency'
-		ELSE 'ok' END AS verdict
+		ELSE 'ok' END AS verdict,
+		coalesce((l.lines ->> $3::text)::int, 0) <> $4::int AS changes
 	FROM l LEFT JOIN products p ON p.sku = $3::text
 ), u AS (
 	UPDATE carts c
 	SET lines = CASE $4::int WHEN 0 THEN c.lines - $3::text
 	                         ELSE c.lines || jsonb_build_object($3::text, $4::int) END,
-	    version = c.version + 1,
-	    expires_at = least(clock_timestamp() + interval '24 hours', c.created_at + interval '168 hours')
+	    version = c.version + d.changes::int,
+	    expires_at = CASE WHEN d.changes THEN least(clock_timestamp() + interval '24 hours', c.created_at + interval '168 hours')
+	                      ELSE c.expires_at END
 	FROM d WHERE c.user_id = $1 AND c.handle = $2 AND d.verdict = 'ok'
 	RETURNING c.handle, c.version, c.lines, c.created_at, c.expires_at
 )
@@ -92,9 +94,9 @@ LEFT JOIN products p ON p.sku = i.key
 ORDER BY i.key COLLATE "C"`
 
 // SetItem sets how many of a product are in the cart; 0 removes it. The quantity
-// is absolute, so to send the same again is safe. Every accepted call counts as a
-// change: it moves the version and extends the life of the cart, even if the
-// quantity was that already. It does not reserve stock. Errors: [ErrUnknown],
+// is absolute, so to send the same again is safe: what is so already is no change,
+// which would move the version, and have a person who is asked to confirm the cart
+// asked again, and extend its life. It does not reserve stock. Errors: [ErrUnknown],
 // [ErrExpired], [*OrderedError], [ErrUnknownProduct], [ErrTooManyLines],
 // [ErrMixedCurrency], [ErrQuantity], [ErrInvalidText].
 func (p *Postgres) SetItem(ctx context.Context, key handles.Key, sku string, quantity int) (Cart, error) {

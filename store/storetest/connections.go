@@ -120,6 +120,7 @@ func (s *suite) testConnections(t *testing.T) {
 	for _, call := range cartCalls()[1:] {
 		t.Run("a hang-up does not stop "+call.name+" once it was sent", func(t *testing.T) {
 			p, key := s.single(t, "hang_up"), s.newCart(t)
+			s.set(t, key, "T-001", 1)
 			backend, before := p.backend(t), s.row(t, key)
 			_, commit := s.hold(t, `SELECT FROM carts WHERE user_id = $1 FOR UPDATE`, key.Owner())
 			ctx, hangUp := context.WithCancel(t.Context())

@@ -83,7 +83,7 @@ func (m *model) set(rt *rapid.T, key handles.Key) {
 }
 
 func (c *modelCart) set(sku string, quantity int) error {
-	_, has := c.lines[sku]
+	before, has := c.lines[sku]
 	if sku == "none" {
 		return store.ErrUnknownProduct
 	}
@@ -94,7 +94,9 @@ func (c *modelCart) set(sku string, quantity int) error {
 			}
 		}
 	}
-	c.version++
+	if quantity != before {
+		c.version++
+	}
 	if c.lines[sku] = quantity; quantity == 0 {
 		delete(c.lines, sku)
 	}
