@@ -376,6 +376,20 @@ func TestWhatMovedIsAskedAgainInTheSameFlow(t *testing.T) {
 	}
 }
 
+// A client may send a call again whose answer it lost, when the person has the
+// question before them already.
+func TestSameQuantityAgainDoesNotDisturbTheQuestion(t *testing.T) {
+	sh := newShop(t)
+	b := sh.buyer()
+	cart := b.newCart(t)
+	asked := b.toConfirm(t, cart.CartID)
+	again := map[string]any{"cart_id": cart.CartID, "sku": cart.Lines[0].SKU, "quantity": cart.Lines[0].Quantity}
+	if got := mustCall[cartView](t, sh.connect(t, b.token), "cart_set_item", again); got.Version != cart.Version {
+		t.Errorf("cart_set_item with the same again = version %d, want %d as before", got.Version, cart.Version)
+	}
+	b.confirm(t, cart.CartID, asked.Result.RequestState).ordered(t)
+}
+
 func TestSpentStateNamesWhatItDid(t *testing.T) {
 	sh := newShop(t)
 	b := sh.buyer()
