@@ -9,8 +9,9 @@ import (
 	"strings"
 	"testing"
 
-	"example.com/mcp-cart/handles"
 	"pgregory.net/rapid"
+
+	"example.com/mcp-cart/handles"
 )
 
 var kinds = []handles.Kind{handles.Cart, handles.Order}

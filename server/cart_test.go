@@ -18,11 +18,20 @@ import (
 // unknownText is what a tool says about a handle that names nothing.
 const unknownText = "nothing of yours under this handle"
 
-// cartTools are the calls that take a cart_id, with the rest of their arguments.
+// cartCalls are the tools that take a cart_id, with the rest of their arguments.
+// checkout has tests of its own.
 var cartCalls = map[string]map[string]any{
 	"cart_get":      {},
 	"cart_set_item": {"sku": "tea-assam-250", "quantity": 3},
 	"cart_discard":  {},
+}
+
+func TestCartCallsMissesNoTool(t *testing.T) {
+	for name, tool := range newShop(t).tools {
+		if _, takes := tool.args.properties["cart_id"]; takes && cartCalls[name] == nil && name != "checkout" {
+			t.Errorf("%s takes a cart_id and is not in cartCalls", name)
+		}
+	}
 }
 
 func callsWith(cartID string) map[string]map[string]any {

@@ -76,11 +76,10 @@ func askPlainly(who caller, key string, request mcp.InputRequest, member string)
 
 // askWhatIsDeclared asks for nothing that the client did not say it can do.
 func askWhatIsDeclared(ctx context.Context, who caller) (any, error) {
-	caps := requestFrom(ctx).ClientCapabilities()
 	switch {
 	case who.call.elicitationForm:
 		return askName(ctx, who)
-	case caps != nil && caps.Sampling != nil:
+	case canSample(who):
 		return askPlainly(who, "capital_question", askSampling(), "content")
 	}
 	return nil, canAsk(who.call)

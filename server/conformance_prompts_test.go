@@ -33,7 +33,7 @@ func suiteExtension(e era, asking askingFixtures, rich *tool) *extension {
 			}
 		},
 		register: func(sdk *mcp.Server) {
-			sdk.AddReceivingMiddleware(startLogging, keepRequest)
+			sdk.AddReceivingMiddleware(startLogging)
 			addPrompts(sdk)
 			sdk.AddPrompt(&mcp.Prompt{Name: "test_input_required_result_prompt", Description: "Asks before it is shown."}, asking.prompt)
 			addResources(sdk)

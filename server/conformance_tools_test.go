@@ -80,30 +80,30 @@ func behaviourTools() []tool {
 	}
 }
 
-func tellProgress(ctx context.Context, _ caller) (any, error) {
-	req := requestFrom(ctx)
+func tellProgress(ctx context.Context, who caller) (any, error) {
 	for _, done := range []float64{0, 50, 100} {
-		err := req.Session.NotifyProgress(ctx, &mcp.ProgressNotificationParams{
-			ProgressToken: req.Params.GetMeta()[metaProgressToken], Progress: done, Total: 100,
-		})
-		if err != nil {
+		if err := who.progress(ctx, done, 100); err != nil {
 			return nil, err
 		}
 	}
 	return say("done")
 }
 
-func logThrice(ctx context.Context, _ caller) (any, error) {
+func logThrice(ctx context.Context, who caller) (any, error) {
 	for _, text := range []string{"begun", "under way", "done"} {
-		if err := requestFrom(ctx).Session.Log(ctx, &mcp.LoggingMessageParams{Level: "info", Data: text}); err != nil {
+		if err := who.session.Log(ctx, &mcp.LoggingMessageParams{Level: "info", Data: text}); err != nil {
 			return nil, err
 		}
 	}
 	return say("done")
 }
 
-func needSampling(ctx context.Context, _ caller) (any, error) {
-	if caps := requestFrom(ctx).ClientCapabilities(); caps != nil && caps.Sampling != nil {
+func canSample(who caller) bool {
+	return who.session.InitializeParams().Capabilities.Sampling != nil
+}
+
+func needSampling(_ context.Context, who caller) (any, error) {
+	if canSample(who) {
 		return say("this client can sample")
 	}
 	refused := refuse(http.StatusBadRequest, mcp.CodeMissingRequiredClientCapabilities, "capability", "this tool needs the sampling capability")
@@ -164,16 +164,6 @@ func schemaTool(t testing.TB) *tool {
 	return &row
 }
 
-type requestKey struct{}
-
-// keepRequest lets fixtures reach what tools of this server have no use for: the
-// client's capabilities, and the session, to notify the client through.
-func keepRequest(next mcp.MethodHandler) mcp.MethodHandler {
-	return func(ctx context.Context, method string, req mcp.Request) (mcp.Result, error) {
-		return next(context.WithValue(ctx, requestKey{}, req), method, req)
-	}
-}
-
 // startLogging lets tools log to clients of the handshake era, which set a level
 // once. None is kept, so every call starts with the same one.
 func startLogging(next mcp.MethodHandler) mcp.MethodHandler {
@@ -188,10 +178,6 @@ func startLogging(next mcp.MethodHandler) mcp.MethodHandler {
 		}
 		return next(ctx, method, req)
 	}
-}
-
-func requestFrom(ctx context.Context) *checkedRequest {
-	return ctx.Value(requestKey{}).(*checkedRequest)
 }
 
 func onePixel() []byte {

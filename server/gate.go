@@ -47,13 +47,15 @@ type call struct {
 
 	// client is what the SDK is told of the client beside params, as if that had
 	// been said in an initialize; nil if params say it.
-	client   *mcp.InitializeParams
-	logLevel string // asked for beside params, too
+	client *mcp.InitializeParams
+
+	// What a tools/call may ask for beside its answer.
+	progressToken jsontext.Value // nil if the client does not want to hear of progress
+	logLevel      string
 
 	// params is written anew from what was checked, for the SDK to decode: known
 	// members only, so that what the gate read and what the SDK reads cannot
-	// differ. requestState, inputResponses and a tool's arguments are not in it; nil
-	// if there is nothing to say.
+	// differ. requestState and inputResponses are not in it. nil for a tools/call.
 	params jsontext.Value
 
 	notification    bool           // to be answered 202 and to do nothing

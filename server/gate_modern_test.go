@@ -85,8 +85,8 @@ func TestWhatAClientSaysOfItselfGoesNoFurther(t *testing.T) {
 func TestProgressTokenAndLogLevelReachTheSDK(t *testing.T) {
 	p := toolCall(modern).replace(t, `"_meta":{`, `"_meta":{"progressToken":"p-1","io.modelcontextprotocol/logLevel":"info",`)
 	c := wantAdmitted(t, testGate(t), p)
-	if told := sessionOptions(c).State; string(c.params) != `{"_meta":{"progressToken":"p-1"}}` || told.LogLevel != "info" || told.InitializeParams.Capabilities.Elicitation == nil {
-		t.Errorf("params = %s, state = %+v, want the progress token in the one and the rest in the other", c.params, told)
+	if told := sessionOptions(c).State; string(c.progressToken) != `"p-1"` || told.LogLevel != "info" || told.InitializeParams.Capabilities.Elicitation == nil {
+		t.Errorf("progress token = %s, state = %+v, want the log level and the capabilities in it", c.progressToken, told)
 	}
 	p = newPost(handshake, "tools/call", "cart_get", `"name":"cart_get","_meta":{"io.modelcontextprotocol/logLevel":"info"}`)
 	told := sessionOptions(wantAdmitted(t, testGate(t), p)).State

@@ -28,8 +28,7 @@ func (m *message) complete(c *call, caps *capabilities) (*call, *refusal) {
 	return c, nil
 }
 
-// completeTool keeps the arguments for the tool. For the SDK little is left: all
-// that a call of a tool can ask of it is progress and log messages.
+// completeTool keeps what is for the tool. For the SDK to decode nothing is left.
 func (m *message) completeTool(c *call) {
 	p := &m.params
 	if !isNull(p.Arguments) {
@@ -38,8 +37,8 @@ func (m *message) completeTool(c *call) {
 	if c.era == modern {
 		c.logLevel, _ = stringValue(p.meta.LogLevel)
 	}
-	if t := p.meta.ProgressToken; t != nil && !isNull(t) {
-		c.params = jsontext.Value(`{"_meta":{"` + metaProgressToken + `":` + string(t) + `}}`)
+	if !isNull(p.meta.ProgressToken) {
+		c.progressToken = p.meta.ProgressToken
 	}
 }
 

@@ -93,7 +93,7 @@ func (s story) open(t *testing.T) *shop {
 	if s.tools == nil {
 		return newShop(t, s.shop...)
 	}
-	return newShopWith(t, func(server *Server) error { return server.open(s.tools, passRequests()) }, s.shop...)
+	return newShopWith(t, func(server *Server) error { return server.open(s.tools, nil) }, s.shop...)
 }
 
 // A wire is where a story happens. It keeps a record.

@@ -20,8 +20,7 @@ const listTTL = 5 * 60 * 1000
 // checkedCall is the method by which a tools/call reaches the SDK, once the gate
 // has read it. For a method of the SDK's own, params would be decoded twice more,
 // which takes longer than all that the gate does and two thirds of the memory of a
-// call; for this one there are none, but for a client that wants to hear of
-// progress.
+// call; for this one there are none.
 const checkedCall = "mcp-cart/checked-call"
 
 // newSDK sets the SDK's server up. It is shared by all requests and keeps

@@ -82,7 +82,7 @@ func newRedeemedCheckout(f *testing.F) *redeemedCheckout {
 	if err != nil {
 		f.Fatal(err)
 	}
-	who := caller{p, &call{method: "tools/call", tool: "checkout"}}
+	who := caller{Principal: p, call: &call{method: "tools/call", tool: "checkout"}}
 	c := &redeemedCheckout{shop: sh, tickets: map[string]*requeststate.Ticket{}}
 	if c.key, err = cartKey(who, cart.CartID); err != nil {
 		f.Fatal(err)

@@ -17,7 +17,7 @@ import (
 
 func TestEveryAnswerRepeatsTheIDByteForByte(t *testing.T) {
 	sh := newShopWith(t, func(s *Server) error {
-		return s.open(append(s.shopTools(), tellsProgress(), brokenTool()), passRequests())
+		return s.open(append(s.shopTools(), tellsProgress(), brokenTool()), nil)
 	})
 	token := sh.issuer.Token(authtest.Scope(allScopes))
 	readOnly := sh.issuer.Token(authtest.Scope("cart:read"))

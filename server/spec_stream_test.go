@@ -13,7 +13,6 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/modelcontextprotocol/go-sdk/mcp"
 	"github.com/prometheus/client_golang/prometheus"
 
 	"example.com/mcp-cart/auth"
@@ -26,7 +25,7 @@ func progressCall(t *testing.T, tool string) post {
 }
 
 func TestOnlyACallWithNewsIsAStream(t *testing.T) {
-	sh := newShopWith(t, func(s *Server) error { return s.open([]tool{tellsProgress()}, passRequests()) })
+	sh := newShopWith(t, func(s *Server) error { return s.open([]tool{tellsProgress()}, nil) })
 	token := sh.issuer.Token(authtest.Scope(allScopes))
 	got := sh.say(t, token, progressCall(t, "tells_progress"))
 	if got.header.Get("Content-Type") != "text/event-stream" || got.header.Get("X-Accel-Buffering") != "no" || got.header.Get("Cache-Control") != "no-store" {
@@ -53,9 +52,8 @@ func TestOnlyACallWithNewsIsAStream(t *testing.T) {
 // News is of use only if it comes before the end.
 func TestNewsIsSentBeforeTheToolEnds(t *testing.T) {
 	release := make(chan struct{})
-	slow := bareTool("waits_after_news", func(ctx context.Context, _ caller) (any, error) {
-		session := ctx.Value(passedRequest{}).(*checkedRequest).Session
-		if err := session.NotifyProgress(ctx, &mcp.ProgressNotificationParams{ProgressToken: "p", Progress: 1}); err != nil {
+	slow := bareTool("waits_after_news", func(ctx context.Context, who caller) (any, error) {
+		if err := who.progress(ctx, 1, 2); err != nil {
 			return nil, err
 		}
 		select {
@@ -64,7 +62,7 @@ func TestNewsIsSentBeforeTheToolEnds(t *testing.T) {
 		}
 		return noArgs{}, ctx.Err()
 	})
-	sh := newShopWith(t, func(s *Server) error { return s.open([]tool{slow}, passRequests()) })
+	sh := newShopWith(t, func(s *Server) error { return s.open([]tool{slow}, nil) })
 	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
 	defer cancel()
 	req := messageTo(t, sh, sh.issuer.Token(authtest.Scope(allScopes)), progressCall(t, "waits_after_news"))

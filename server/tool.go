@@ -19,7 +19,7 @@ type tool struct {
 	title       string
 	description string
 	scopes      []string // all of them are needed
-	input       string   // JSON Schema, closed and bounded
+	input       string   // JSON Schema: closed, and each property bounded and described
 	output      string   // JSON Schema of the structured result
 	effect      effect
 	asks        bool // it puts questions to the user in the middle of a call
@@ -47,7 +47,19 @@ var (
 // comes from the verified token alone.
 type caller struct {
 	auth.Principal
-	call *call
+	call    *call
+	session *mcp.ServerSession // of this call alone; nil before the SDK has it
+}
+
+// progress tells a client that wants to hear of it how far its call is
+// (specification, basic/utilities/progress).
+func (who caller) progress(ctx context.Context, done, total float64) error {
+	if who.call.progressToken == nil {
+		return nil
+	}
+	return who.session.NotifyProgress(ctx, &mcp.ProgressNotificationParams{
+		ProgressToken: json.RawMessage(who.call.progressToken), Progress: done, Total: total,
+	})
 }
 
 // define completes a row with the function that runs it. A is the type of its
@@ -139,11 +151,12 @@ func onlyListed(context.Context, *mcp.CallToolRequest) (*mcp.CallToolResult, err
 }
 
 // callTool is the way to every tool.
-func (s *Server) callTool(ctx context.Context, _ *mcp.ServerSession, _ *mcp.ParamsBase) (mcp.Result, error) {
+func (s *Server) callTool(ctx context.Context, session *mcp.ServerSession, _ *mcp.ParamsBase) (mcp.Result, error) {
 	who, ok := callerFrom(ctx)
 	if !ok {
 		return nil, errors.New("a tool is called without a caller")
 	}
+	who.session = session
 	t := s.tools[who.call.tool]
 	if t == nil {
 		return nil, errors.New("a tool is called that does not exist")

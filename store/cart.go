@@ -4,8 +4,9 @@ import (
 	"fmt"
 	"time"
 
-	"example.com/mcp-cart/handles"
 	"github.com/jackc/pgx/v5"
+
+	"example.com/mcp-cart/handles"
 )
 
 // The bounds of carts. Those of time stand in the statements: a cart lives for 24

@@ -4,8 +4,9 @@ import (
 	"context"
 	"fmt"
 
-	"example.com/mcp-cart/handles"
 	"github.com/jackc/pgx/v5"
+
+	"example.com/mcp-cart/handles"
 )
 
 // A read takes no lock and changes nothing, the expiry included.

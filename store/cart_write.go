@@ -5,8 +5,9 @@ import (
 	"errors"
 	"fmt"
 
-	"example.com/mcp-cart/handles"
 	"github.com/jackc/pgx/v5"
+
+	"example.com/mcp-cart/handles"
 )
 
 // A quota counts rows, and a statement counts what was there when it began, not

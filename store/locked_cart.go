@@ -7,8 +7,9 @@ import (
 	"maps"
 	"slices"
 
-	"example.com/mcp-cart/handles"
 	"github.com/jackc/pgx/v5"
+
+	"example.com/mcp-cart/handles"
 )
 
 const (

@@ -5,8 +5,9 @@ import (
 	"fmt"
 	"time"
 
-	"example.com/mcp-cart/handles"
 	"github.com/jackc/pgx/v5"
+
+	"example.com/mcp-cart/handles"
 )
 
 // MaxOrders is the length of the longest page of orders.

@@ -4,9 +4,10 @@ import (
 	"context"
 	"fmt"
 
+	"github.com/jackc/pgx/v5"
+
 	"example.com/mcp-cart/handles"
 	"example.com/mcp-cart/requeststate"
-	"github.com/jackc/pgx/v5"
 )
 
 // OutcomeOrdered is the outcome that a flow must be redeemed with to place an

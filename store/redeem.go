@@ -6,8 +6,9 @@ import (
 	"fmt"
 	"time"
 
-	"example.com/mcp-cart/requeststate"
 	"github.com/jackc/pgx/v5"
+
+	"example.com/mcp-cart/requeststate"
 )
 
 // redemption is a row of the table.

@@ -5,12 +5,13 @@ import (
 	"errors"
 	"fmt"
 
-	"example.com/mcp-cart/migrations"
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/jackc/pgx/v5/stdlib"
 	"github.com/pressly/goose/v3"
 	"github.com/pressly/goose/v3/lock"
+
+	"example.com/mcp-cart/migrations"
 )
 
 // Migrate brings the database at url to the newest schema and returns the

@@ -7,9 +7,10 @@ import (
 	"math"
 	"testing"
 
+	"golang.org/x/sync/errgroup"
+
 	"example.com/mcp-cart/handles"
 	"example.com/mcp-cart/store"
-	"golang.org/x/sync/errgroup"
 )
 
 func createCall() call {

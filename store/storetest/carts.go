@@ -7,9 +7,10 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
+
 	"example.com/mcp-cart/handles"
 	"example.com/mcp-cart/store"
-	"github.com/google/go-cmp/cmp"
 )
 
 func (s *suite) testCatalogue(t *testing.T) {

@@ -5,9 +5,10 @@ import (
 	"errors"
 	"testing"
 
+	"github.com/jackc/pgx/v5/pgconn"
+
 	"example.com/mcp-cart/handles"
 	"example.com/mcp-cart/store"
-	"github.com/jackc/pgx/v5/pgconn"
 )
 
 func (s *suite) testContention(t *testing.T) {

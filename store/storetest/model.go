@@ -8,9 +8,10 @@ import (
 	"strings"
 	"testing"
 
+	"pgregory.net/rapid"
+
 	"example.com/mcp-cart/handles"
 	"example.com/mcp-cart/store"
-	"pgregory.net/rapid"
 )
 
 // testModel compares the store with the simplest thing that could keep the same

@@ -6,9 +6,10 @@ import (
 	"testing"
 	"time"
 
+	"github.com/jackc/pgx/v5/pgxpool"
+
 	"example.com/mcp-cart/migrations"
 	"example.com/mcp-cart/store"
-	"github.com/jackc/pgx/v5/pgxpool"
 )
 
 func testSchema(t *testing.T, fresh func(testing.TB) string) {

@@ -12,10 +12,11 @@ import (
 	"testing"
 	"time"
 
-	"example.com/mcp-cart/handles"
-	"example.com/mcp-cart/store"
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgxpool"
+
+	"example.com/mcp-cart/handles"
+	"example.com/mcp-cart/store"
 )
 
 // Run runs the suite. fresh returns the connection string of a new, empty
