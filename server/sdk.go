@@ -18,9 +18,9 @@ const instructions = "A shop. Find products with product_search, make a cart wit
 const listTTL = 5 * 60 * 1000
 
 // checkedCall is the method by which a tools/call reaches the SDK, once the gate
-// has read it. For a method of the SDK's own, params would be decoded twice more,
-// which takes longer than all that the gate does and two thirds of the memory of a
-// call; for this one there are none.
+// has read it. For a method of its own the SDK would decode params twice more,
+// which takes longer than all that the gate does, and three quarters of the memory
+// of a call. For this one there are none.
 const checkedCall = "mcp-cart/checked-call"
 
 // newSDK sets the SDK's server up. It is shared by all requests and keeps
